@@ -318,22 +318,88 @@ PyObject* GraphFunctionDefinition(PyObject* self, PyObject* args) {
                       status.get(), self);
 }
 
+bool GradientFromPython(PyObject* item, TwGradient* gradient) {
+  *gradient = {};
+  if (item == Py_None) return true;
+  std::vector<TwOutput> parts;
+  const Ref single(PyTuple_Check(item) ? Py_NewRef(item) : PyTuple_Pack(1, item));
+  if (!single || !OutputsOf(single.get(), true, &parts)) return false;
+  if (parts.size() != 1 && parts.size() != 3) {
+    PyErr_Format(PyExc_ValueError, "a gradient has 1 or 3 parts, got %zd", parts.size());
+    return false;
+  }
+  gradient->values = parts[0];
+  if (parts.size() == 3) gradient->indices = parts[1], gradient->dense_shape = parts[2];
+  return true;
+}
+
+// A function written in Python that gives the gradients of `inputs` from those of `outputs`.
+struct PythonStep {
+  PyObject* graph = nullptr;
+  PyObject* function = nullptr;
+  std::vector<TwOutput> inputs, outputs;
+};
+
+// An error of the function stays set.
+TwCode CallStep(void* argument, const TwGradient* incoming, TwGradient* made) {
+  constexpr TwCode kFailed = 2;
+  const auto& step = *static_cast<const PythonStep*>(argument);
+  const Ref list(PyList_New(0));
+  if (!list) return kFailed;
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    const Ref item(GradientToPython(step.graph, incoming[i]));
+    if (!item || PyList_Append(list.get(), item.get()) != 0) return kFailed;
+  }
+  const Ref result(PyObject_CallOneArg(step.function, list.get()));
+  if (!result) return kFailed;
+  const Ref fast(PySequence_Fast(result.get(), "expected a list of gradients"));
+  if (!fast) return kFailed;
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(fast.get());
+  if (count != static_cast<Py_ssize_t>(step.inputs.size())) {
+    PyErr_Format(PyExc_ValueError, "A gradient function gave %zd gradients for %zd inputs", count,
+                 step.inputs.size());
+    return kFailed;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!GradientFromPython(PySequence_Fast_GET_ITEM(fast.get(), i), &made[i])) return kFailed;
+  }
+  return TW_OK;
+}
+
+bool StepsOf(PyObject* graph, PyObject* sequence, std::vector<PythonStep>* steps) {
+  const Ref fast(PySequence_Fast(sequence, "expected a list of steps"));
+  if (!fast) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
+    PyObject *inputs, *outputs;
+    PythonStep step{.graph = graph};
+    if (!PyArg_ParseTuple(PySequence_Fast_GET_ITEM(fast.get(), i), "OOO", &inputs, &outputs,
+                          &step.function) ||
+        !OutputsOf(inputs, false, &step.inputs) || !OutputsOf(outputs, false, &step.outputs)) {
+      return false;
+    }
+    steps->push_back(std::move(step));
+  }
+  return true;
+}
+
 PyObject* GraphGradients(PyObject* self, PyObject* args) {
-  PyObject* lists[4];
+  PyObject* lists[5];
   int allow_unconnected = 0;
   int colocate = 0;
   const char* scope = nullptr;
   const char* site = nullptr;
-  if (!PyArg_ParseTuple(args, "OOOOppss", &lists[0], &lists[1], &lists[2], &lists[3],
-                        &allow_unconnected, &colocate, &scope, &site)) {
+  if (!PyArg_ParseTuple(args, "OOOOppssO", &lists[0], &lists[1], &lists[2], &lists[3],
+                        &allow_unconnected, &colocate, &scope, &site, &lists[4])) {
     return nullptr;
   }
   std::vector<TwOutput> ys;
   std::vector<TwOutput> xs;
   std::vector<TwOutput> grad_ys;
   std::vector<TwOutput> stops;
+  std::vector<PythonStep> python_steps;
   if (!OutputsOf(lists[0], false, &ys) || !OutputsOf(lists[1], false, &xs) ||
-      !OutputsOf(lists[2], true, &grad_ys) || !OutputsOf(lists[3], false, &stops)) {
+      !OutputsOf(lists[2], true, &grad_ys) || !OutputsOf(lists[3], false, &stops) ||
+      !StepsOf(self, lists[4], &python_steps)) {
     return nullptr;
   }
   if (!grad_ys.empty() && grad_ys.size() != ys.size()) {
@@ -349,12 +415,20 @@ PyObject* GraphGradients(PyObject* self, PyObject* args) {
   options.colocate = colocate;
   options.scope = scope;
   options.site = site;
+  std::vector<TwGradientStep> steps;
+  for (PythonStep& step : python_steps) {
+    steps.push_back({step.inputs.data(), static_cast<int32_t>(step.inputs.size()),
+                     step.outputs.data(), static_cast<int32_t>(step.outputs.size()), CallStep,
+                     &step});
+  }
+  options.steps = steps.data();
+  options.num_steps = static_cast<int32_t>(steps.size());
   std::vector<TwGradient> gradients(xs.size());
   const StatusPtr status = NewStatus();
   if (tw_graph_gradients(GraphOf(self), ys.data(), static_cast<int32_t>(ys.size()), xs.data(),
                          static_cast<int32_t>(xs.size()), &options, gradients.data(),
                          status.get()) != TW_OK) {
-    return Raise(status.get(), self);
+    return PyErr_Occurred() == nullptr ? Raise(status.get(), self) : nullptr;
   }
   PyObject* list = PyList_New(0);
   for (const TwGradient& gradient : gradients) {

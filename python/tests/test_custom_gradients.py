@@ -74,3 +74,90 @@ def test_bad_input():
         tw.gradients(wrong(x), x)
     with pytest.raises(TypeError):
         tw.RegisterGradient(3)
+
+
+def looped(body, x):
+    return tw.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, body(a)), [0, x])[1]
+
+
+@tw.custom_gradient
+def square(z):
+    return z * z, lambda d: d * z * 2.5
+
+
+def test_in_loops(run):
+    x = tw.constant(1.1)
+    loops = [looped(square, x), looped(lambda a: tw.cond(a > 0, lambda: square(a), lambda: a), x),
+             looped(lambda a: square(looped(lambda c: c * 0.5, a)), x), looped(lambda a: looped(square, a), x),
+             tw.cond(x > 0, lambda: looped(square, x), lambda: x), tw.map_fn(square, tw.stack([x, 2 * x])),
+             tw.foldl(lambda a, e: square(a) + e, tw.stack([x, x])), tw.scan(lambda a, e: square(a) + e, tw.stack([x, x]))]
+    found = run([tw.gradients(y, x)[0] for y in loops])
+    # TensorFlow 2.21's and 1.15's, those of the conditional (2.21 refuses it) and the four squares by hand.
+    assert found == pytest.approx([8.31875, 8.31875, 0.002030945, 2.5**4 * 1.1**15, 8.31875, 13.75, 3.75, 4.75], rel=1e-5)
+
+
+def test_again_in_a_loop(run):
+    x = tw.constant(1.1)
+    first = tw.gradients(looped(square, x), x)[0]  # 6.25 x^3
+    # What the first one reads of the second iteration is square(x): its gradient asks once more.
+    assert run(tw.gradients(first, x)[0]) == pytest.approx(6.25 * 1.1**2 + 6.25 * 1.1 * 2.5 * 1.1, rel=1e-5)
+
+
+def test_gradients_with_loops_of_their_own_in_a_loop(run):
+    @tw.custom_gradient
+    def f(z):
+        return z * z, lambda d: looped(lambda a: a * z, d) + tw.cond(z > 1, lambda: d * z, lambda: d)
+    x = tw.constant(1.1)
+    assert run(tw.gradients(looped(f, x), x)[0]) == pytest.approx((1.21**2 + 1.21) * (1.1**2 + 1.1), rel=1e-5)
+
+
+def test_rows_and_none_and_integers_in_a_loop(run):
+    table, n = tw.constant([[1.0], [2.0], [3.0]]), tw.constant(1)
+
+    @tw.custom_gradient
+    def row(t, i):
+        return tw.gather(t, i), lambda d: (tw.IndexedSlices(3.0 * tw.reshape(d, [1, 1]), tw.reshape(i, [1]), tw.shape(t)), None)
+    y = tw.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a + row(table, i + n)), [0, tw.zeros([1])])[1]
+    found = tw.gradients(y, table)[0]
+    assert run(tw.convert_to_tensor(found)).ravel().tolist() == [0, 3, 3]
+
+
+def test_integers_between_in_a_loop(run):
+    @tw.custom_gradient
+    def rounded(z):
+        return tw.cast(tw.cast(z, tw.int32), tw.float32), lambda d: d * 2
+    x = tw.constant(2.7)
+    assert run(tw.gradients(looped(lambda a: rounded(a) * 3, x), x)[0]) == 36.0
+
+
+def test_override_in_a_loop(run):
+    @tw.RegisterGradient("Sevenfold")
+    def sevenfold(op, grad):
+        return grad * 7
+
+    def body(a):
+        with tw.get_default_graph().gradient_override_map({"Identity": "Sevenfold"}):
+            return tw.identity(a) * 2
+    x = tw.constant(1.1)
+    assert run(tw.gradients(looped(body, x), x)[0]) == 196.0
+
+
+def test_assignments_in_a_loop(run):
+    @tw.RegisterGradient("AssignAdd")
+    def assign_add(op, grad):
+        return None, 5 * grad
+    v = tw.Variable(0.0, use_resource=False, trainable=False)
+    x = tw.constant(1.5)
+    y = looped(lambda a: tw.assign_add(v._ref(), a * 2), x)
+    assert run(tw.gradients(y, x)[0]) == 100.0
+
+
+def test_an_error_in_a_loop():
+    @tw.custom_gradient
+    def wrong(z):
+        def gradient(d):
+            raise RuntimeError("from the function")
+        return z * z, gradient
+    x = tw.constant(1.1)
+    with pytest.raises(RuntimeError, match="from the function"):
+        tw.gradients(looped(wrong, x), x)

@@ -277,6 +277,17 @@ TW_EXPORT TwOutput tw_function_capture(const TwGraph* body, int32_t i);
 typedef struct TwGradient {
   TwOutput values, indices, dense_shape;
 } TwGradient;
+/* Nodes whose gradient a function of the caller's says: from those of `outputs`, some of them none,
+ * it sets those of `inputs`, and adds the nodes for it under the scope of the gradients. It returns
+ * TW_OK, or another code, with which the whole ends. */
+typedef struct TwGradientStep {
+  const TwOutput* inputs;
+  int32_t num_inputs;
+  const TwOutput* outputs;
+  int32_t num_outputs;
+  TwCode (*function)(void* argument, const TwGradient* incoming, TwGradient* made);
+  void* argument;
+} TwGradientStep;
 typedef struct TwGradientOptions {
   size_t struct_size;
   const TwOutput* grad_ys; /* NULL, or one per y with NULL nodes for ones */
@@ -286,6 +297,8 @@ typedef struct TwGradientOptions {
   int32_t colocate;
   const char* scope;
   const char* site; /* of the nodes: "train.py:41 in build" */
+  const TwGradientStep* steps;
+  int32_t num_steps;
 } TwGradientOptions;
 TW_EXPORT TwCode tw_graph_gradients(TwGraph* graph, const TwOutput* ys, int32_t num_ys,
                                     const TwOutput* xs, int32_t num_xs,

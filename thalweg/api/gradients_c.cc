@@ -6,6 +6,45 @@ using namespace thalweg;       // NOLINT: the file is glue for this namespace
 using namespace thalweg::api;  // NOLINT
 
 namespace thalweg::api {
+namespace {
+
+Result<GradientStep> UnwrapStep(const TwGradientStep& given) {
+  GradientStep step;
+  ASSIGN_OR_RETURN(step.inputs, UnwrapAll(given.inputs, given.num_inputs, "input of a step"));
+  ASSIGN_OR_RETURN(step.outputs, UnwrapAll(given.outputs, given.num_outputs, "output of a step"));
+  if (given.function == nullptr) return InvalidArgument("a step of gradients has no function");
+  const size_t count = step.inputs.size();
+  step.function = [function = given.function, argument = given.argument,
+                   count](const auto& incoming) -> Result<std::vector<GradientValue>> {
+    std::vector<TwGradient> grads;
+    for (const GradientValue& value : incoming) grads.push_back(Wrap(value));
+    std::vector<TwGradient> made(count);
+    const TwCode code = function(argument, grads.data(), made.data());
+    if (code != TW_OK) return Status(static_cast<Code>(code), "a gradient function failed");
+    std::vector<GradientValue> values;
+    for (const TwGradient& gradient : made) {
+      ASSIGN_OR_RETURN(GradientValue value, UnwrapGradient(gradient));
+      values.push_back(value);
+    }
+    return values;
+  };
+  return step;
+}
+
+}  // namespace
+
+Result<Output> OptionalOutput(TwOutput output, const char* what) {
+  return output.node == nullptr ? Output() : UnwrapOutput(output, what);
+}
+
+Result<GradientValue> UnwrapGradient(const TwGradient& given) {
+  GradientValue gradient;
+  ASSIGN_OR_RETURN(gradient.values, OptionalOutput(given.values, "a gradient"));
+  ASSIGN_OR_RETURN(gradient.indices, OptionalOutput(given.indices, "the indices of a gradient"));
+  ASSIGN_OR_RETURN(gradient.dense_shape,
+                   OptionalOutput(given.dense_shape, "the shape of a gradient"));
+  return gradient;
+}
 
 Result<GradientOptions> UnwrapOptions(Graph& graph, const TwGradientOptions* options,
                                       size_t num_ys) {
@@ -24,6 +63,11 @@ Result<GradientOptions> UnwrapOptions(Graph& graph, const TwGradientOptions* opt
   unwrapped.colocate = given.colocate != 0;
   if (given.scope != nullptr) unwrapped.scope = given.scope;
   if (given.site != nullptr) unwrapped.site = graph.InternSite(given.site);
+  RETURN_IF_ERROR(CheckArray(given.steps, given.num_steps, "step"));
+  for (int32_t i = 0; i < given.num_steps; ++i) {
+    ASSIGN_OR_RETURN(GradientStep step, UnwrapStep(given.steps[i]));
+    unwrapped.steps.push_back(std::move(step));
+  }
   return unwrapped;
 }
 

@@ -141,6 +141,8 @@ Result<Signature> MakeSignature(const TwOutput* feeds, int32_t num_feeds, const 
                                 int32_t num_fetches, TwNode* const* targets, int32_t num_targets);
 Result<DType> CheckedDType(TwDataType number);
 Result<Shape> CheckedShape(const int64_t* dims, int32_t rank);
+Result<Output> OptionalOutput(TwOutput output, const char* what);  // empty, or one that is there
+Result<GradientValue> UnwrapGradient(const TwGradient& given);
 Result<GradientOptions> UnwrapOptions(Graph& graph, const TwGradientOptions* given, size_t num_ys);
 // `what` is nothing that the body of a function has.
 Status RequireNoBody(const TwGraph* graph, const char* what);

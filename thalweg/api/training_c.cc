@@ -24,20 +24,6 @@ void Configure(TwOptimizer* optimizer, const char* parameter, const Set& set) {
   });
 }
 
-// Empty, or an output that is there.
-Result<Output> OptionalOutput(TwOutput output, const char* what) {
-  return output.node == nullptr ? Output() : UnwrapOutput(output, what);
-}
-
-Result<GradientValue> UnwrapGradient(const TwGradient& given) {
-  GradientValue gradient;
-  ASSIGN_OR_RETURN(gradient.values, OptionalOutput(given.values, "a gradient"));
-  ASSIGN_OR_RETURN(gradient.indices, OptionalOutput(given.indices, "the indices of a gradient"));
-  ASSIGN_OR_RETURN(gradient.dense_shape,
-                   OptionalOutput(given.dense_shape, "the shape of a gradient"));
-  return gradient;
-}
-
 }  // namespace
 
 extern "C" {

@@ -211,6 +211,11 @@ Result<std::vector<GradientValue>> AddGradients(Graph* graph, const std::vector<
                                                 const std::vector<Output>& xs,
                                                 const GradientOptions& options) {
   RETURN_IF_ERROR(CheckArguments(graph, ys, xs, options.grad_ys));
+  for (const GradientStep& step : options.steps) {
+    if (step.outputs.empty()) return InvalidArgument("a step of gradients has no outputs");
+    for (const Output& o : step.inputs) RETURN_IF_ERROR(CheckOutput(graph, o, "input of a step"));
+    for (const Output& o : step.outputs) RETURN_IF_ERROR(CheckOutput(graph, o, "output of a step"));
+  }
   LoopFrames frames(*graph);
   Frame* const other = options.at == nullptr ? nullptr : frames.Of(options.at);
   ASSIGN_OR_RETURN(Frame* const frame, FrameOfAll(frames, ys, xs, options.grad_ys, other));
@@ -218,6 +223,9 @@ Result<std::vector<GradientValue>> AddGradients(Graph* graph, const std::vector<
   const GraphBuilder b = GraphBuilder(graph).WithSite(options.site).Scope(options.scope);
   GradientRun run{.graph = graph, .options = &options, .frames = &frames, .prefix = b.prefix()};
   for (const Output& stop : options.stop_gradients) run.stops.insert(stop.node);
+  for (const GradientStep& step : options.steps) {
+    for (const Output& output : step.outputs) run.steps[output.node] = &step;
+  }
   std::vector<GradientValue> seeds;
   for (const Output& grad : options.grad_ys) seeds.push_back({grad, {}, {}});
   const int first = graph->num_nodes();

@@ -26,6 +26,17 @@ namespace thalweg {
 
 using GradientOverride = std::function<Status(GradientContext&)>;
 
+// Nodes that are one step of the walk: how the gradients of `inputs` come from those of `outputs`,
+// which may be absent, a function says. All inputs and outputs are of the same iteration. What
+// the function adds has names under the scope of the gradients, and reads forward values and the
+// gradients it is given as if there were but one iteration, in loops and conditionals of its own
+// too.
+struct GradientStep {
+  std::vector<Output> inputs;
+  std::vector<Output> outputs;
+  std::function<Result<std::vector<GradientValue>>(const std::vector<GradientValue>&)> function;
+};
+
 struct GradientOptions {
   // The gradient that comes in at each y; empty, or a null Output: ones.
   std::vector<Output> grad_ys;
@@ -38,6 +49,7 @@ struct GradientOptions {
   bool colocate = false;
   // Gradients by name, for nodes whose attribute "_gradient_op_type" has that name (B4.1).
   std::map<std::string, GradientOverride> overrides;
+  std::vector<GradientStep> steps;
   std::string scope = "gradients";
   uint32_t site = 0;
   // A node of the loop that the new nodes belong to, where it is the loop of the gradient of the

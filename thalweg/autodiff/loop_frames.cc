@@ -2,6 +2,7 @@
 #include "thalweg/autodiff/loop_frames.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace thalweg {
 namespace {
@@ -87,9 +88,13 @@ Frame* LoopFrames::FrameOf(const Node* node) {
   for (const Node* before : node->control_inputs()) consider(before);
   if (node->control() == Control::kExit) return deepest == nullptr ? nullptr : deepest->parent;
   if (node->control() != Control::kEnter) return deepest;
+  return FrameOfEnter(node, deepest);
+}
+
+Frame* LoopFrames::FrameOfEnter(const Node* node, Frame* parent) {
   const std::string name = AttrOr<std::string>(node, "frame_name", "");
-  Frame*& found = by_name_[{deepest, name}];
-  if (found == nullptr) found = NewFrame(name, deepest);
+  Frame*& found = by_name_[{parent, name}];
+  if (found == nullptr) found = NewFrame(name, parent);
   found->parallel_iterations = AttrOr(node, "parallel_iterations", found->parallel_iterations);
   found->back_prop = found->back_prop && AttrOr(node, "_back_prop", true);
   return found;
@@ -269,6 +274,40 @@ void LoopFrames::Place(const Node* node, Frame* frame) {
   where_[id].frame = frame;
   where_[id].order = next_order_++;
   where_[id].gates = GatesOfNode(node, frame);
+}
+
+void LoopFrames::PlaceLoops(const Graph& graph, int first, Frame* around) {
+  std::vector<Node*> placed;
+  std::unordered_set<const Frame*> loops;
+  const auto loop_of = [&](const Node* node) {
+    Frame* const frame = Of(node);
+    return loops.contains(frame) ? frame : around;
+  };
+  const int end = graph.num_nodes();
+  for (int id = first; id < end; ++id) {
+    Node* const node = graph.NodeById(id);
+    if (IsPlaced(node)) continue;
+    Frame* frame = around;
+    const auto consider = [&](const Node* source) {
+      if (source == nullptr) return;
+      Frame* const found = loop_of(source);
+      if (found != around && (frame == around || found->depth > frame->depth)) frame = found;
+    };
+    for (const Output& input : node->inputs()) {
+      if (!IsBackEdge(node, input)) consider(input.node);
+    }
+    for (const Node* before : node->control_inputs()) consider(before);
+    if (node->control() == Control::kEnter) {
+      frame = FrameOfEnter(node, frame);
+      loops.insert(frame);
+    } else if (node->control() == Control::kExit && frame != around) {
+      frame = frame->parent;
+    }
+    if (frame == around) continue;
+    Place(node, frame);
+    placed.push_back(node);
+  }
+  if (!placed.empty()) FindStructure(placed);
 }
 
 bool LoopFrames::IsPlaced(const Node* node) const {

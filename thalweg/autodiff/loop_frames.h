@@ -77,6 +77,9 @@ class LoopFrames {
   // Says where a node made after the constructor is. Its inputs must have been placed.
   void Place(const Node* node, Frame* frame);
   bool IsPlaced(const Node* node) const;
+  // Finds the loops among the nodes from `first` on, which somebody else made for an iteration of
+  // `around`; the other nodes are left to Place.
+  void PlaceLoops(const Graph& graph, int first, Frame* around);
   // A loop that is being built.
   Frame* NewFrame(std::string name, Frame* parent);
 
@@ -90,6 +93,7 @@ class LoopFrames {
   void FindStructure(const std::vector<Node*>& nodes);
   void FindVariable(Node* merge, Frame* frame);
   Frame* FrameOf(const Node* node);
+  Frame* FrameOfEnter(const Node* node, Frame* parent);
   int GatesOfNode(const Node* node, Frame* frame);
   int Intern(GateSet gates);
   int Union(int a, int b);

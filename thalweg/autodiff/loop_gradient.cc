@@ -43,7 +43,7 @@ std::unordered_set<const Node*> LoopGradient::ReachBack(
     const Node* const node = queue[i];
     const bool enters = node->control() == Control::kEnter && run_.frames->Of(node) == loop_;
     if (enters || run_.stops.contains(node)) continue;
-    for (const Output& input : node->inputs()) {
+    for (const Output& input : run_.InputsOf(node)) {
       if (input.node == nullptr || !IsDifferentiable(input.dtype())) continue;
       (*readers)[input.node].push_back(node);
       reach(input.node);

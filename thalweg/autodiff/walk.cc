@@ -62,8 +62,16 @@ Result<std::vector<GradientValue>> GradientWalk::Run() {
 
 // The loop that an Exit leaves stands for the Exit.
 Node* GradientWalk::UnitOf(Node* node) const {
+  if (const GradientStep* step = run_.StepOf(node); step != nullptr) return step->outputs[0].node;
   const Frame* const loop = run_.frames->LoopOfExit(node);
   return loop == nullptr || loop->condition == nullptr ? node : loop->condition;
+}
+
+// As UnitOf; a loop is noted as one.
+Node* GradientWalk::Reach(Node* node) {
+  Node* const unit = UnitOf(node);
+  if (unit != node && run_.StepOf(node) == nullptr) loops_[unit] = run_.frames->LoopOfExit(node);
+  return unit;
 }
 
 // The inputs that a gradient of this unit could go to: none behind a stop, and none of what an
@@ -71,10 +79,15 @@ Node* GradientWalk::UnitOf(Node* node) const {
 std::vector<Output> GradientWalk::InputsToward(const Node* unit) const {
   std::vector<Output> inputs;
   const auto add = [&](const Node* node) {
-    for (const Output& input : node->inputs()) {
+    for (const Output& input : run_.InputsOf(node)) {
       if (Carries(input)) inputs.push_back(input);
     }
   };
+  if (const GradientStep* step = run_.StepOf(unit); step != nullptr) {
+    const auto stops = [&](const Output& output) { return run_.stops.contains(output.node); };
+    if (!std::all_of(step->outputs.begin(), step->outputs.end(), stops)) add(unit);
+    return inputs;
+  }
   if (run_.stops.contains(unit) || IsLoopMerge(unit)) return inputs;
   if (const auto loop = loops_.find(unit); loop != loops_.end()) {
     if (!loop->second->back_prop) return inputs;
@@ -96,9 +109,8 @@ bool GradientWalk::DependsOnAnX(Frame* loop) {
   loops_[loop->condition] = loop;
   for (size_t i = 0; i < queue.size(); ++i) {
     for (const Output& input : InputsToward(queue[i])) {
-      const Node* const unit = UnitOf(input.node);
+      const Node* const unit = Reach(input.node);
       if (wanted.contains(unit)) return true;
-      if (unit != input.node) loops_[unit] = run_.frames->LoopOfExit(input.node);
       if (reached.insert(unit).second) queue.push_back(unit);
     }
   }
@@ -128,8 +140,7 @@ Status GradientWalk::FindPaths() {
   std::vector<Node*> upstream;
   std::unordered_set<Node*> reached;
   const auto reach = [&](Node* node) {
-    Node* const unit = UnitOf(node);
-    if (unit != node) loops_[unit] = run_.frames->LoopOfExit(node);
+    Node* const unit = Reach(node);
     if (reached.insert(unit).second) upstream.push_back(unit);
   };
   for (const Output& y : ys_) reach(y.node);
@@ -200,8 +211,12 @@ bool GradientWalk::IsOnPath(const Output& output) const {
 
 Status GradientWalk::Visit(Node* unit) {
   RETURN_IF_ERROR(run_.Visit(*unit));
-  const auto loop = loops_.find(unit);
-  RETURN_IF_ERROR(loop == loops_.end() ? VisitNode(unit) : VisitLoop(loop->second));
+  if (const GradientStep* step = run_.StepOf(unit); step != nullptr) {
+    RETURN_IF_ERROR(VisitStep(*step));
+  } else {
+    const auto loop = loops_.find(unit);
+    RETURN_IF_ERROR(loop == loops_.end() ? VisitNode(unit) : VisitLoop(loop->second));
+  }
   Settle(unit);
   return OkStatus();
 }
@@ -267,6 +282,27 @@ Status GradientWalk::VisitLoop(Frame* loop) {
   ASSIGN_OR_RETURN(const LoopInputGradients inputs,
                    gradient.Add(std::move(grads), [&](const Output& o) { return IsOnPath(o); }));
   for (const auto& [enter, grad] : inputs) HandOver(enter->input(0), grad);
+  return OkStatus();
+}
+
+Status GradientWalk::VisitStep(const GradientStep& step) {
+  std::vector<GradientValue> grads;
+  bool any = false;
+  for (const Output& output : step.outputs) {
+    const GradientValue grad = TakeGradient(output);
+    grads.push_back(run_.stops.contains(output.node) ? GradientValue() : grad);
+    any |= grads.back().present();
+  }
+  RETURN_IF_ERROR(builder_.status());
+  if (!any || !LeadsToAnX(step.outputs[0].node)) return OkStatus();
+  const int first = run_.graph->num_nodes();
+  ASSIGN_OR_RETURN(const std::vector<GradientValue> made, step.function(grads));
+  if (made.size() != step.inputs.size()) {
+    return InvalidArgument("a gradient function gave ", made.size(), " gradients for ",
+                           step.inputs.size(), " inputs");
+  }
+  run_.frames->PlaceLoops(*run_.graph, first, place_.gradient);
+  for (size_t i = 0; i < made.size(); ++i) HandOver(step.inputs[i], made[i]);
   return OkStatus();
 }
 

@@ -28,10 +28,21 @@ struct GradientRun {
   const GradientOptions* options = nullptr;
   LoopFrames* frames = nullptr;
   std::unordered_set<const Node*> stops;
+  std::unordered_map<const Node*, const GradientStep*> steps;  // by the nodes of their outputs
   std::string prefix;  // of the names of all nodes that the run makes
   // What was brought into loops as an invariant: by the loop, the value outside to that inside.
   std::unordered_map<const Frame*, OutputMap<Output>> invariants;
 
+  // The step that ends at this node; null for others.
+  const GradientStep* StepOf(const Node* node) const {
+    const auto found = steps.find(node);
+    return found == steps.end() ? nullptr : found->second;
+  }
+  // What its gradients go to.
+  const std::vector<Output>& InputsOf(const Node* node) const {
+    const GradientStep* const step = StepOf(node);
+    return step == nullptr ? node->inputs() : step->inputs;
+  }
   // A walk has come to this node.
   Status Visit(const Node& node) const {
     if (options->work == nullptr) return OkStatus();
@@ -57,6 +68,7 @@ class GradientWalk {
 
  private:
   Node* UnitOf(Node* node) const;
+  Node* Reach(Node* node);
   std::vector<Output> InputsToward(const Node* unit) const;
   std::vector<Node*> Upstream() const;
   Status FindPaths();
@@ -67,6 +79,7 @@ class GradientWalk {
   Status Visit(Node* unit);
   Status VisitNode(Node* node);
   Status VisitLoop(Frame* loop);
+  Status VisitStep(const GradientStep& step);
   GradientValue TakeGradient(const Output& output);
   void HandOver(const Output& input, const GradientValue& gradient);
   void Settle(const Node* unit);
@@ -82,8 +95,8 @@ class GradientWalk {
   const std::vector<Output>& xs_;
   const OutputSet wanted_;
   GraphBuilder builder_;
-  // The units on a path from an x to a y: a node, or of a loop its LoopCond; with the number of
-  // consumers on paths that have not handed their gradient over yet.
+  // The units on a path from an x to a y: a node, of a loop its LoopCond, of a step the node of its
+  // first output; with the number of consumers on paths that have not handed their gradient over yet.
   std::unordered_map<Node*, int> pending_;
   std::unordered_map<const Node*, Frame*> loops_;  // by LoopCond
   OutputMap<std::vector<GradientValue>> partials_;

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients written in Python: custom_gradient, RegisterGradient, Graph.gradient_override_map.
 
-The core differentiates between such operations; where it meets one it stops, the function is asked, and it goes on from the
-operation's inputs.
+To the core such an operation is one step of the way back (GradientStep): where it comes to one, be it in a loop, it asks the function.
 """
 from __future__ import annotations
 
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from thalweg import nest
 from thalweg.graph import graph as graph_module
-from thalweg.graph.ops import apply, convert_to_tensor, densify
+from thalweg.graph.graph import name_scope
+from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.tensor import IndexedSlices
 
 if TYPE_CHECKING:
@@ -30,6 +30,23 @@ class _Node:
 
     def __init__(self, inputs: TensorLike, outputs: Sequence[Tensor], function: Callable[..., object]) -> None:
         self.inputs, self.outputs, self.function = inputs, outputs, function
+
+    def step(self, graph: Graph, scope: str) -> Callable[[list[Any]], list[Any]]:
+        """The function as the core calls it: new operations are under the scope, and in no loop as far as is known here."""
+        def gradients(incoming: list[Any]) -> list[Any]:
+            if self.function is None:
+                return [None] * len(self.inputs)
+            with graph.as_default(), graph.control_dependencies(None), name_scope(f"{scope}/{self.outputs[0].op.name}_grad/"):
+                given = [apply("ZerosLike", [o]) if g is None else IndexedSlices(*g) if isinstance(g, tuple) else g
+                         for g, o in zip(incoming, self.outputs)]
+                found = self.function(*given)
+                found = list(found) if isinstance(found, (list, tuple)) else [found]
+                return [None if g is None else _parts(g) for g in found]
+        return gradients
+
+
+def _parts(gradient):
+    return (gradient.values, gradient.indices, gradient.dense_shape) if isinstance(gradient, IndexedSlices) else convert_to_tensor(gradient)
 
 
 class RegisterGradient:
@@ -96,34 +113,3 @@ def between(graph: Graph, ys: Any) -> list[Any]:
         # A loop that is still being built has merges without their second input.
         pending += [i.op for i in (op.inputs if node is None else node.inputs) if i is not None]
     return [node for _, node in sorted(found.values(), key=lambda pair: -pair[0])]
-
-
-def _added(gradients):
-    gradients = [g for g in gradients if g is not None]
-    if len(gradients) < 2:
-        return gradients[0] if gradients else None
-    return apply("AddN", [[densify(g) if isinstance(g, IndexedSlices) else g for g in gradients]])
-
-
-def through(nodes: Any, ys: Any, sources: Any, given: Any, stops: Any, differentiate: Any) -> list[Any]:
-    """As differentiate(ys, sources, given, stops), around the nodes."""
-    outputs = [o for node in nodes for o in node.outputs]
-    targets, stops = [*sources, *outputs], [*stops, *outputs]
-    collected = [[g] for g in differentiate(ys, targets, given, stops)]
-    first = len(sources)
-    for node in nodes:
-        incoming = [_added(collected[first + i]) for i in range(len(node.outputs))]
-        first += len(node.outputs)
-        if node.function is None or all(g is None for g in incoming):
-            continue
-        incoming = [apply("ZerosLike", [o]) if g is None else g for g, o in zip(incoming, node.outputs)]
-        found = node.function(*incoming)
-        found = list(found) if isinstance(found, (list, tuple)) else [found]
-        if len(found) != len(node.inputs):
-            raise ValueError(f"A gradient function gave {len(found)} gradients for {len(node.inputs)} inputs")
-        pairs = [(x, convert_to_tensor(g)) for x, g in zip(node.inputs, found) if g is not None]
-        if pairs:
-            more = differentiate([x for x, _ in pairs], targets, [g for _, g in pairs], stops)
-            for have, gradient in zip(collected, more):
-                have.append(gradient)
-    return [_added(g) for g in collected[:len(sources)]]

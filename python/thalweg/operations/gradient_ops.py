@@ -123,20 +123,12 @@ def gradients(ys: TensorLike | Sequence[TensorLike], xs: TensorLike | Sequence[T
     g._check_not_finalized()
     scope = g.unique_name(name)
 
-    def differentiate(ys, xs, given, stops, scope):
-        first = g._num_nodes()
-        found = g._gradients(ys, xs, given, stops, not explain_unconnected, bool(colocate_gradients_with_ops), scope,
-                             site())
-        g._adopt(first, scope + "/")
-        return [IndexedSlices(*f) if isinstance(f, tuple) else f for f in found]
-    stops = [_source(s) for s in stops]
-    nodes = custom_gradients.between(g, ys)
-    if nodes:
-        with name_scope(scope + "/"):
-            made = custom_gradients.through(nodes, ys, sources, given, stops,
-                                            lambda *args: differentiate(*args, g.unique_name("part")))
-    else:
-        made = differentiate(ys, sources, given, stops, scope)
+    steps = [(node.inputs, node.outputs, node.step(g, scope)) for node in custom_gradients.between(g, ys)]
+    first = g._num_nodes()
+    found = g._gradients(ys, sources, given, [_source(s) for s in stops], not explain_unconnected, bool(colocate_gradients_with_ops),
+                         scope, site(), steps)
+    g._adopt(first, scope + "/")
+    made = [IndexedSlices(*f) if isinstance(f, tuple) else f for f in found]
     if UnconnectedGradients.ZERO == unconnected_gradients:
         with name_scope(scope + "/"):
             made = [apply("ZerosLike", [x]) if m is None else m for m, x in zip(made, xs)]
