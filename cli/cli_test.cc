@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "npy.h"
 #include "test_command.h"
 
@@ -263,22 +265,39 @@ TEST_F(CommandTest, ServeIsReadyAndEndsWithSigterm) {
   EXPECT_THAT(line, ::testing::StartsWith("ready grpc://127.0.0.1:"));
 }
 
+// The line of a server that is told to end as soon as it has said that it is ready.
+std::string ReadyLine(const std::string& fifo, const std::string& arguments) {
+  const std::string command = "f=" + fifo + "; mkfifo $f; " + THALWEG_COMMAND + " serve " +
+                              arguments +
+                              " > $f & read line < $f; kill -TERM $!; wait $! && echo $line";
+  FILE* pipe = popen(command.c_str(), "r");
+  char line[256] = "";
+  EXPECT_NE(fgets(line, sizeof(line), pipe), nullptr);
+  EXPECT_EQ(pclose(pipe), 0);
+  return line;
+}
+
 TEST_F(CommandTest, ServeListensWhereItIsTold) {
-  for (const char* cluster : {"", "--cluster '{\"a\": [\"no.such.host:1\"]}' --job a"}) {
-    const std::string ready = Path(*cluster == 0 ? "alone" : "of_a_cluster");
-    const std::string command = "f=" + ready + "; mkfifo $f; " + THALWEG_COMMAND +
-                                " serve --listen 127.0.0.2:0 " + cluster +
-                                " > $f & read line < $f; kill -TERM $!; wait $! && echo $line";
-    FILE* pipe = popen(command.c_str(), "r");
-    char line[256] = "";
-    EXPECT_NE(fgets(line, sizeof(line), pipe), nullptr);
-    EXPECT_EQ(pclose(pipe), 0);
-    EXPECT_THAT(line, ::testing::StartsWith("ready grpc://127.0.0.2:"));
-  }
+  EXPECT_THAT(ReadyLine(Path("alone"), "--listen 127.0.0.2:0"),
+              ::testing::StartsWith("ready grpc://127.0.0.2:"));
+  EXPECT_THAT(ReadyLine(Path("of_a_cluster"),
+                        "--listen 127.0.0.2:0 --cluster '{\"a\": [\"no.such.host:1\"]}' --job a"),
+              ::testing::StartsWith("ready grpc://127.0.0.2:"));
   EXPECT_EQ(Run("serve --listen 127.0.0.1"), 1);
   EXPECT_THAT(output, HasSubstr("127.0.0.1"));
   EXPECT_EQ(Run("serve --listen 0.0.0.0:0"), 1);
   EXPECT_THAT(output, HasSubstr("insecure"));
+}
+
+// Its name in brackets is what clients give as their target.
+TEST_F(CommandTest, ServeListensAtAddressesOfVersion6) {
+  if (std::ifstream("/proc/net/if_inet6").peek() == EOF) GTEST_SKIP() << "this host has no IPv6";
+  EXPECT_THAT(ReadyLine(Path("ready"), "--listen [::1]:0"),
+              ::testing::StartsWith("ready grpc://[::1]:"));
+  EXPECT_EQ(Run("serve --listen ::1:0"), 1);
+  EXPECT_THAT(output, HasSubstr("[::1]:2222"));
+  EXPECT_EQ(Run("serve --listen [::]:0"), 1);
+  EXPECT_THAT(output, ::testing::AllOf(HasSubstr("[::]:0"), HasSubstr("insecure")));
 }
 
 TEST_F(CommandTest, ServeRefusesWhatIsNoCluster) {

@@ -13,11 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/compute/blocks_in_order.h"
 #include "thalweg/compute/ctc/ctc.h"
 #include "thalweg/compute/image/distorted_box.h"
 #include "thalweg/compute/image/suppress.h"
 #include "thalweg/compute/interruption.h"
 #include "thalweg/compute/linalg/linalg.h"
+#include "thalweg/compute/pool/dilation2d.h"
 #include "thalweg/compute/signal/fft.h"
 #include "thalweg/compute/sort.h"
 #include "thalweg/compute/test_work.h"
@@ -84,6 +86,40 @@ class CancelledLater final : public Work {
   const int64_t last_;
   mutable int64_t asked_ = 0;
 };
+
+// One image whose windows take a while; work that ends at the fourth look does not go on to its end.
+TEST(DilationWorkTest, StopsWhenItIsCancelled) {
+  Window side;
+  side.input = side.output = 64;
+  side.size = 31;
+  side.pad_before = 15;
+  const Dilation2DShape shape{1, side, side, 4};
+  const std::vector<float> x = RandomValues(64 * 64 * 4), filter = RandomValues(31 * 31 * 4);
+  std::vector<float> out(x.size());
+  const auto run = [&](int direction, Work& work) {
+    if (direction == 0) {
+      return Dilation2D(work, DType::kFloat, shape, x.data(), filter.data(), out.data());
+    }
+    return (direction == 1 ? Dilation2DBackwardInput : Dilation2DBackwardFilter)(
+        work, DType::kFloat, shape, x.data(), filter.data(), x.data(), out.data());
+  };
+  for (int direction = 0; direction < 3; ++direction) {
+    CancelledLater patient(1 << 30), hasty(4);
+    EXPECT_TRUE(run(direction, patient).ok());
+    EXPECT_GT(patient.asked(), 30) << direction;
+    EXPECT_EQ(run(direction, hasty).code(), Code::kCancelled) << direction;
+  }
+}
+
+TEST(BlocksWorkTest, StopWhenTheyAreCancelled) {
+  CancelledLater patient(1 << 30), hasty(3);
+  int64_t sum = 0;
+  const auto add = [&](int64_t begin, int64_t end) { sum += end - begin; };
+  EXPECT_TRUE(ForBlocksInOrder(patient, 25, 10, add).ok());
+  EXPECT_EQ(sum, 25);
+  EXPECT_EQ(ForBlocksInOrder(hasty, 100, 10, add).code(), Code::kCancelled);
+  EXPECT_EQ(sum, 45);
+}
 
 void ExpectFftStops(const std::vector<int64_t>& length) {
   int64_t n = 1;

@@ -124,7 +124,8 @@ Status Server::CheckExposure(const HostPort& where) const {
   }
   if (IsLoopback(where.host) || !tls_.empty() || options_.insecure) return OkStatus();
   return InvalidArgument(
-      "task ", options_.job, ":", options_.task, " is to listen on ", where.host, ":", where.port,
+      "task ", options_.job, ":", options_.task, " is to listen on ",
+      JoinHostPort(where.host, where.port),
       ", which other machines reach, and nothing protects it there: give certificates (--tls-cert, "
       "--tls-key, --tls-ca) or a loopback address, or say insecure (--insecure) where the network "
       "is trusted");
@@ -135,23 +136,22 @@ Status Server::Listen() {
   if (!options_.listen.empty()) address = options_.listen;
   ASSIGN_OR_RETURN(const HostPort where, ParseHostPort(address));
   RETURN_IF_ERROR(CheckExposure(where));
-  // A name may stand for several addresses; loopback is the one that is meant.
-  const bool is_name = IsLoopback(where.host) && !where.host.starts_with("127.");
-  const std::string host = is_name ? "127.0.0.1" : where.host;
+  // The name may stand for several addresses; this is the one that is meant.
+  const std::string host = where.host == "localhost" ? "127.0.0.1" : where.host;
   if (Result<std::string> numeric = NumericHost(host); numeric.ok()) {
     channels_.set_tcp_host(*std::move(numeric));
   } else {
     environment_->logger().Warning("tasks of other hosts are spoken to by calls: ",
                                    numeric.status().message());
   }
-  ASSIGN_OR_RETURN(rpc_, RpcServer::Start({.address = StrCat(host, ":", where.port),
+  ASSIGN_OR_RETURN(rpc_, RpcServer::Start({.address = JoinHostPort(host, where.port),
                                            .max_message_bytes = options_.max_message_bytes,
                                            .tls = tls_},
                                           [this](std::shared_ptr<IncomingCall> call) {
                                             Handle(std::move(call));
                                           }));
   target_ =
-      TargetText({StrCat(where.port == 0 ? host : where.host, ":", rpc_->port()), options_.tls});
+      TargetText({JoinHostPort(where.port == 0 ? host : where.host, rpc_->port()), options_.tls});
   return OkStatus();
 }
 

@@ -11,7 +11,9 @@ Result<HostPort> ParseHostPort(std::string_view address) {
   const size_t colon = address.rfind(':');
   HostPort parsed;
   const auto bad = [&] {
-    return InvalidArgument("'", address, "' is no address: expected HOST:PORT, as 127.0.0.1:2222");
+    return InvalidArgument("'", address,
+                           "' is no address: expected HOST:PORT, as 127.0.0.1:2222 or "
+                           "[::1]:2222");
   };
   if (colon == std::string_view::npos || colon == 0) return bad();
   const std::string_view digits = address.substr(colon + 1);
@@ -30,6 +32,11 @@ Result<HostPort> ParseHostPort(std::string_view address) {
   if (host.empty()) return bad();
   parsed.host = host;
   return parsed;
+}
+
+std::string JoinHostPort(std::string_view host, int port) {
+  const bool is_ipv6 = host.find(':') != std::string_view::npos;
+  return is_ipv6 ? StrCat("[", host, "]:", port) : StrCat(host, ":", port);
 }
 
 bool IsLoopback(std::string_view host) {

@@ -25,6 +25,8 @@ struct HostPort {
 };
 // "HOST:PORT", "[IPV6]:PORT".
 Result<HostPort> ParseHostPort(std::string_view address);
+// The same again, with the brackets of an IPv6 address.
+std::string JoinHostPort(std::string_view host, int port);
 bool IsLoopback(std::string_view host);
 
 class ClusterSpec {

@@ -21,6 +21,14 @@ TEST(HostPortTest, ReadsAddresses) {
   }
 }
 
+TEST(HostPortTest, WritesWhatItReads) {
+  for (const std::string text : {"localhost:2222", "127.0.0.1:0", "[::1]:80", "[fe80::1%lo]:1"}) {
+    const Result<HostPort> read = ParseHostPort(text);
+    ASSERT_TRUE(read.ok()) << text;
+    EXPECT_EQ(JoinHostPort(read->host, read->port), text);
+  }
+}
+
 TEST(ClusterSpecTest, SurvivesAsAMessage) {
   ClusterSpec spec;
   ASSERT_TRUE(spec.Add("worker", 3, "b:2").ok());

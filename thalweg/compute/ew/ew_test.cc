@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -169,6 +170,21 @@ TEST(UnaryTest, SpecialValuesAtEveryLevel) {
     EXPECT_TRUE(std::isnan(tanh[0]));
     EXPECT_NEAR(tanh[1], 1, 1e-6);
     EXPECT_NEAR(tanh[2], -1, 1e-6);
+  }
+}
+
+// What a kernel takes for zero has no sign and is cut off.
+TEST(UnaryTest, SignsOfDenormals) {
+  const FloatingPointScope as_kernels_run;
+  for (IsaLevel level : TestLevels()) {
+    for (const UnaryOp op : {UnaryOp::kSign, UnaryOp::kRelu}) {
+      for (const float y : Apply(op, std::vector<float>(20, 1e-40f), level)) {
+        EXPECT_EQ(std::bit_cast<uint32_t>(y), 0u);
+      }
+      for (const float y : Apply(op, std::vector<float>(20, -1e-40f), level)) {
+        EXPECT_EQ(std::bit_cast<uint32_t>(y), 0u);
+      }
+    }
   }
 }
 

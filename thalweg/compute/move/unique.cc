@@ -8,6 +8,8 @@
 #include <string>
 #include <type_traits>
 
+#include "thalweg/compute/blocks_in_order.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -125,7 +127,7 @@ class RowSet {
   Scratch<int64_t> slots_;
 };
 
-constexpr int64_t kCheckCancelled = 1 << 16;
+constexpr int64_t kCheckCancelled = 1 << 16;  // elements between two looks at the cancel flag
 
 template <class Key>
 Result<int64_t> Unique(Work& work, int64_t n, int64_t width, const typename Key::Element* rows,
@@ -134,12 +136,14 @@ Result<int64_t> Unique(Work& work, int64_t n, int64_t width, const typename Key:
   if (!seen) return OutOfScratch();
   int64_t distinct = 0;
   const auto row_of = [&](int64_t number) { return rows + first[number] * width; };
-  for (int64_t i = 0; i < n; ++i) {
-    if (i % kCheckCancelled == 0 && work.cancelled()) return Cancelled("the step was cancelled");
-    const int64_t same = seen.FindOrInsert(rows + i * width, distinct, row_of);
-    index[i] = same < 0 ? distinct : same;
-    if (same < 0) first[distinct++] = i;
-  }
+  const int64_t rows_per_look = std::max<int64_t>(1, kCheckCancelled / std::max<int64_t>(1, width));
+  RETURN_IF_ERROR(ForBlocksInOrder(work, n, rows_per_look, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t same = seen.FindOrInsert(rows + i * width, distinct, row_of);
+      index[i] = same < 0 ? distinct : same;
+      if (same < 0) first[distinct++] = i;
+    }
+  }));
   return distinct;
 }
 
@@ -149,12 +153,15 @@ Result<int64_t> Absent(Work& work, int64_t n, const typename Key::Element* x, in
   RowSet<Key> known(work, m, 1);
   if (!known) return OutOfScratch();
   const auto row_of = [&](int64_t i) { return y + i; };
-  for (int64_t i = 0; i < m; ++i) known.FindOrInsert(y + i, i, row_of);
-  if (work.cancelled()) return Cancelled("the step was cancelled");
+  RETURN_IF_ERROR(ForBlocksInOrder(work, m, kCheckCancelled, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) known.FindOrInsert(y + i, i, row_of);
+  }));
   int64_t count = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    if (known.FindOrInsert(x + i, -1, row_of) < 0) kept[count++] = i;
-  }
+  RETURN_IF_ERROR(ForBlocksInOrder(work, n, kCheckCancelled, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (known.FindOrInsert(x + i, -1, row_of) < 0) kept[count++] = i;
+    }
+  }));
   return count;
 }
 

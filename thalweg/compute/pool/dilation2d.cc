@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/blocks_in_order.h"
 
 namespace thalweg::compute {
 namespace {
@@ -55,25 +56,33 @@ Winner<T> FindWinner(const Dilation2DShape& s, int64_t row, int64_t column, int6
   return best;
 }
 
-// body(output element, winner) for the windows of one image and the channels [first, last).
+// How many windows of `channels` channels are searched between two looks at the cancel flag.
+int64_t PlacesPerLook(const Dilation2DShape& s, int64_t channels) {
+  constexpr int64_t kTapsPerLook = 1 << 18;
+  return std::max<int64_t>(
+      1, kTapsPerLook / std::max<int64_t>(1, s.rows.size * s.columns.size * channels));
+}
+
+// body(output element, channel, winner) for the windows of the output places [begin, end), counted
+// over all images, and the channels [first, last).
 template <class T, class Body>
-void ForWinners(const Dilation2DShape& s, int64_t image, int64_t first, int64_t last, const T* x,
-                const T* filter, const Body& body) {
-  const T* plane = x + image * s.rows.input * s.columns.input * s.channels;
-  for (int64_t row = 0; row < s.rows.output; ++row) {
-    for (int64_t column = 0; column < s.columns.output; ++column) {
-      const int64_t place = (image * s.rows.output + row) * s.columns.output + column;
-      for (int64_t c = first; c < last; ++c) {
-        body(place * s.channels + c, c, FindWinner(s, row, column, c, plane, filter));
-      }
+void ForWinners(const Dilation2DShape& s, int64_t begin, int64_t end, int64_t first, int64_t last,
+                const T* x, const T* filter, const Body& body) {
+  for (int64_t place = begin; place < end; ++place) {
+    const int64_t column = place % s.columns.output, line = place / s.columns.output;
+    const int64_t row = line % s.rows.output, image = line / s.rows.output;
+    const T* plane = x + image * s.rows.input * s.columns.input * s.channels;
+    for (int64_t c = first; c < last; ++c) {
+      body(place * s.channels + c, c, FindWinner(s, row, column, c, plane, filter));
     }
   }
 }
 
 template <class T>
 Status Forward(Work& work, const Dilation2DShape& s, const T* x, const T* filter, T* y) {
-  return ForBlocks(work, s.batch, 1, [&](int64_t image, int64_t) {
-    ForWinners(s, image, 0, s.channels, x, filter,
+  const int64_t places = s.batch * s.rows.output * s.columns.output;
+  return ForBlocks(work, places, PlacesPerLook(s, s.channels), [&](int64_t begin, int64_t end) {
+    ForWinners(s, begin, end, 0, s.channels, x, filter,
                [&](int64_t at, int64_t, const Winner<T>& winner) { y[at] = T(winner.value); });
   });
 }
@@ -83,17 +92,22 @@ void AddTo(T& to, T value) {
   to = T(Add(ValueOf(to), ValueOf(value)));
 }
 
+// Windows add to the same pixels: each image by itself, in order.
 template <class T>
 Status BackwardInput(Work& work, const Dilation2DShape& s, const T* x, const T* filter, const T* dy,
                      T* dx) {
   const int64_t size = s.rows.input * s.columns.input * s.channels;
+  const int64_t places = s.rows.output * s.columns.output;
   return ForBlocks(work, s.batch, 1, [&](int64_t image, int64_t) {
     T* plane = dx + image * size;
     std::fill_n(plane, size, T(0));
-    ForWinners(s, image, 0, s.channels, x, filter,
-               [&](int64_t at, int64_t c, const Winner<T>& winner) {
-                 if (winner.pixel >= 0) AddTo(plane[winner.pixel * s.channels + c], dy[at]);
-               });
+    const auto add = [&](int64_t at, int64_t c, const Winner<T>& winner) {
+      if (winner.pixel >= 0) AddTo(plane[winner.pixel * s.channels + c], dy[at]);
+    };
+    // ForBlocks says it when this ends early.
+    (void)ForBlocksInOrder(work, places, PlacesPerLook(s, s.channels), [&](int64_t b, int64_t e) {
+      ForWinners(s, image * places + b, image * places + e, 0, s.channels, x, filter, add);
+    });
   });
 }
 
@@ -102,13 +116,15 @@ template <class T>
 Status BackwardFilter(Work& work, const Dilation2DShape& s, const T* x, const T* filter,
                       const T* dy, T* df) {
   const int64_t taps = s.rows.size * s.columns.size;
+  const int64_t places = s.batch * s.rows.output * s.columns.output;
   return ForBlocks(work, s.channels, 1, [&](int64_t c, int64_t) {
     for (int64_t tap = 0; tap < taps; ++tap) df[tap * s.channels + c] = T(0);
-    for (int64_t image = 0; image < s.batch; ++image) {
-      ForWinners(s, image, c, c + 1, x, filter, [&](int64_t at, int64_t, const Winner<T>& winner) {
-        if (winner.tap >= 0) AddTo(df[winner.tap * s.channels + c], dy[at]);
-      });
-    }
+    const auto add = [&](int64_t at, int64_t, const Winner<T>& winner) {
+      if (winner.tap >= 0) AddTo(df[winner.tap * s.channels + c], dy[at]);
+    };
+    (void)ForBlocksInOrder(work, places, PlacesPerLook(s, 1), [&](int64_t begin, int64_t end) {
+      ForWinners(s, begin, end, c, c + 1, x, filter, add);
+    });
   });
 }
 

@@ -3,12 +3,15 @@
 #include <limits>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/blocks_in_order.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/tensor/integers.h"
 #include "thalweg/tensor/legacy_scalar.h"
 
 namespace thalweg {
 namespace {
+
+constexpr int64_t kElementsPerLook = 1 << 18;  // at the cancel flag
 
 // Range takes vectors of one element too, LinSpace does not.
 Status CheckScalars(const Context& ctx, std::initializer_list<const char*> names, bool legacy) {
@@ -59,11 +62,13 @@ Status Range(Context& ctx) {
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<T>, Shape{count}));
   T* data = out->mutable_data<T>();
   auto value = start;
-  for (int64_t i = 0; i < count; ++i) {
-    data[i] = T(value);
-    if (i + 1 < count) value += delta;
-  }
-  return OkStatus();
+  return compute::ForBlocksInOrder(ctx.work(), count, kElementsPerLook,
+                                   [&](int64_t begin, int64_t end) {
+                                     for (int64_t i = begin; i < end; ++i) {
+                                       data[i] = T(value);
+                                       if (i + 1 < count) value += delta;
+                                     }
+                                   });
 }
 
 template <class T>
@@ -75,9 +80,12 @@ Status LinSpace(Context& ctx) {
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<T>, Shape{num}));
   T* data = out->mutable_data<T>();
   const T step = num > 1 ? (stop - start) / static_cast<T>(num - 1) : T(0);
-  for (int64_t i = 0; i < num; ++i) data[i] = start + step * static_cast<T>(i);
-  if (num > 1) data[num - 1] = stop;
-  return OkStatus();
+  return compute::ForBlocksInOrder(ctx.work(), num, kElementsPerLook,
+                                   [&](int64_t begin, int64_t end) {
+                                     for (int64_t i = begin; i < end; ++i)
+                                       data[i] = start + step * static_cast<T>(i);
+                                     if (end == num && num > 1) data[num - 1] = stop;
+                                   });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "thalweg/compute/blocks_in_order.h"
 #include "thalweg/compute/move/gather.h"
 #include "thalweg/compute/random/philox_fill.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -29,9 +30,13 @@ Status ShuffleRows(Context& ctx, const Tensor& value, const Reserve& reserve) {
   std::iota(from, from + rows, 0);
   const auto blocks = static_cast<uint64_t>((rows - 1 + 3) / 4);  // one number a swap
   compute::PhiloxNumbers numbers(reserve(blocks));
-  for (int64_t i = 0; i < rows - 1; ++i) {
-    std::swap(from[i], from[i + numbers.Next() % static_cast<uint32_t>(rows - i)]);
-  }
+  constexpr int64_t kSwapsPerLook = 1 << 16;  // at the cancel flag
+  RETURN_IF_ERROR(compute::ForBlocksInOrder(
+      ctx.work(), rows - 1, kSwapsPerLook, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          std::swap(from[i], from[i + numbers.Next() % static_cast<uint32_t>(rows - i)]);
+        }
+      }));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, value.dtype(), shape));
   return compute::GatherRows(ctx.work(), value.dtype(),
                              {.rows = rows, .inner = value.num_elements() / rows, .count = rows},
