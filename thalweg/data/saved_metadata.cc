@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <random>
 
+#include "thalweg/base/entropy.h"
+#include "thalweg/base/str_cat.h"
 #include "thalweg/proto/wire_reader.h"
 
 namespace thalweg {
@@ -73,10 +74,7 @@ Result<std::string> WholeText(FileSystem& fs, const std::string& path) {
 
 }  // namespace
 
-std::string NewRunId() {
-  std::random_device device;
-  return StrCat(uint64_t{device()} << 32 | device());
-}
+std::string NewRunId() { return StrCat(RandomSeed()); }
 
 std::string ShardFolder(const std::string& path, const std::string& run_id, int64_t shard) {
   char name[32];
