@@ -17,7 +17,6 @@
 #include "thalweg/testing/case_trial.h"
 #include "thalweg/testing/heap_meter.h"
 #include "thalweg/testing/metered_kernels.h"
-#include "thalweg/testing/sanitized.h"
 #include "thalweg/testing/test_trials.h"
 
 namespace thalweg {
@@ -63,10 +62,6 @@ namespace {
 
 class UnchargedMemoryTest : public UnchargedMemoryFixture {
  protected:
-  void SetUp() override {
-    if (kSanitized) GTEST_SKIP() << "the sanitizers' malloc cannot be measured";
-  }
-
   // What became of a case: a way of it ran to its end; a step was given up before that.
   struct Tried {
     bool ran = false;
