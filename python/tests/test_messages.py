@@ -190,3 +190,15 @@ def test_a_message_within_itself_is_an_error():
     graph.attr["f"].func.attr["again"] = graph.attr["f"]
     with pytest.raises(RecursionError):
         graph.SerializeToString()
+
+
+def test_messages_of_protobuf_are_copied():
+    class VersionDef:  # as protobuf's own would be
+        def SerializeToString(self):
+            return b"\x08\x07"
+
+    made = messages.VersionDef()
+    made.CopyFrom(VersionDef())
+    assert made.producer == 7
+    with pytest.raises(TypeError):
+        made.CopyFrom(messages.GraphDef())
