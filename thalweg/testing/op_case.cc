@@ -46,11 +46,12 @@ std::string InputsText(const std::vector<In>& inputs) {
 }  // namespace
 
 OpCase& OpCase::Try(std::vector<In> inputs, AttrMap attrs) {
-  tries_.push_back({std::move(inputs), std::move(attrs), Code::kOk, ""});
+  tries_.push_back({std::move(inputs), std::move(attrs), Code::kOk, "", ""});
   return *this;
 }
-OpCase& OpCase::Bad(std::vector<In> inputs, AttrMap attrs, Code code, std::string message_part) {
-  bad_.push_back({std::move(inputs), std::move(attrs), code, std::move(message_part)});
+OpCase& OpCase::Bad(std::vector<In> inputs, AttrMap attrs, Code code, std::string known,
+                    std::string unknown) {
+  bad_.push_back({std::move(inputs), std::move(attrs), code, std::move(known), std::move(unknown)});
   return *this;
 }
 OpCase& OpCase::Types(std::map<std::string, DType> types) {
@@ -370,11 +371,12 @@ class OpCaseRun {
       } else {
         status = node.status();
       }
-      const bool says = status.message().find(attempt.message_part) != std::string::npos;
+      const bool known = knowledge == Knowledge::kValues;
+      const std::string& part = known ? attempt.known : attempt.unknown;
+      const bool says = status.message().find(part) != std::string::npos;
       if (status.code() != attempt.code || !says) {
-        return Fail(what, StrCat("expected ", CodeName(attempt.code), " with '",
-                                 attempt.message_part, "', got ", status.ToString(),
-                                 knowledge == Knowledge::kValues ? "" : " (unknown ranks)"));
+        return Fail(what, StrCat("expected ", CodeName(attempt.code), " with '", part, "', got ",
+                                 status.ToString(), known ? "" : " (unknown ranks)"));
       }
     }
   }

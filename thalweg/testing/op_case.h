@@ -65,8 +65,14 @@ class OpCase {
 
   // One set of inputs and attributes. Attributes that are types fix them for this Try.
   OpCase& Try(std::vector<In> inputs, AttrMap attrs = {});
-  // The error that this must give, when the node is made or when it runs.
-  OpCase& Bad(std::vector<In> inputs, AttrMap attrs, Code code, std::string message_part);
+  // The error that this must give, when the node is made or when it runs. `message_part` is of both
+  // runs; where inference and kernel have words of their own, `known` is of the run with constants,
+  // `unknown` of the one with unknown shapes.
+  OpCase& Bad(std::vector<In> inputs, AttrMap attrs, Code code, const std::string& message_part) {
+    return Bad(std::move(inputs), std::move(attrs), code, message_part, message_part);
+  }
+  OpCase& Bad(std::vector<In> inputs, AttrMap attrs, Code code, std::string known,
+              std::string unknown);
 
   // One combination of type attributes to try instead of those of the registered kernels.
   OpCase& Types(std::map<std::string, DType> types);
@@ -95,7 +101,7 @@ class OpCase {
     std::vector<In> inputs;
     AttrMap attrs;
     Code code = Code::kOk;
-    std::string message_part;
+    std::string known, unknown;  // parts of messages
   };
 
   std::string op_;

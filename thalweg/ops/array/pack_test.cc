@@ -63,8 +63,10 @@ TEST(UnpackTest, TakesTensorsApart) {
       .Try({In({3, 4})}, {{"num", 3}})
       .Try({In({2, 2048})}, {{"num", 2}})
       .Try({In({3, 4, 2})}, {{"num", 2}, {"axis", -1}})
-      .Bad({In({3, 4})}, {{"num", 2}}, Code::kInvalidArgument, " 2")
-      .Bad({In({})}, {{"num", 2}}, Code::kInvalidArgument, "in the range [0, 0)")
+      .Bad({In({3, 4})}, {{"num", 2}}, Code::kInvalidArgument, "Dimension must be 2 but is 3",
+           "Input shape axis 0 must equal 2, got shape [3,4]")
+      .Bad({In({})}, {{"num", 2}}, Code::kInvalidArgument,
+           "Expected axis in the range [0, 0), but got 0")
       .Run();
 }
 

@@ -69,7 +69,9 @@ TEST(ExpandDimsTest, PutsADimensionIn) {
       .Try({In({2, 3}), In({}, {1})})
       .Try({In({2, 3}), In({}, {-2})}, {{"Tdim", DType::kInt64}})
       .Try({In({2, 3}), In({1}, {1})})
-      .Bad({In({2, 3}), In({}, {3})}, {}, Code::kInvalidArgument, "dim")
+      .Bad({In({2, 3}), In({}, {3})}, {}, Code::kInvalidArgument,
+           "dim 3 not in the interval [-3, 2].",
+           "Tried to expand dim index 3 for tensor with 2 dimensions.")
       .Bad({In({2, 3}), In({2}, {0, 1})}, {}, Code::kInvalidArgument, "scalar")
       .Trivial("elements do not change")
       .Run();
@@ -85,7 +87,8 @@ TEST(SqueezeTest, DropsDimensionsOfSizeOne) {
       .Bad({In({2, 1})}, {{"squeeze_dims", std::vector<int64_t>{0}}}, Code::kInvalidArgument,
            "Can not squeeze dim[0]")
       .Bad({In({2, 1})}, {{"squeeze_dims", std::vector<int64_t>{2}}}, Code::kInvalidArgument,
-           " dim")
+           "Expected squeeze_dims in the range [-2, 2), but got 2",
+           "Tried to squeeze dim index 2 for tensor with 2 dimensions.")
       .Trivial("elements do not change")
       .Run();
 }

@@ -94,19 +94,20 @@ TEST(SpaceBatchTest, Images) {
 
 TEST(SpaceBatchTest, Refusals) {
   const auto refuse = [](const std::string& op, const std::vector<In>& inputs,
-                         const std::string& words) {
+                         const auto&... words) {
     OpCase(op)
         .Types({{"T", DType::kFloat}})
         .Reference([](RefCall<double>& r) { r.out = {r.in[0]}; })
         .Try({In({1, 2}), In({1}, {1}), In({1, 2}, {0, 0})})
-        .Bad(inputs, {}, Code::kInvalidArgument, words)
+        .Bad(inputs, {}, Code::kInvalidArgument, words...)
         .Trivial("blocks of one")
         .Run();
   };
   for (const std::string op : {"SpaceToBatchND", "BatchToSpaceND"}) {
     refuse(op, {In({4, 4}), In({1}, {0}), In({1, 2}, {0, 0})}, "must be positive");
     refuse(op, {In({4, 4}), In({1}, {2}), In({1, 2}, {-1, 1})}, "must be non-negative");
-    refuse(op, {In({4, 4}), In({2}, {2, 2}), In({2, 2}, {0, 0, 0, 0})}, "rank");
+    refuse(op, {In({4, 4}), In({2}, {2, 2}), In({2, 2}, {0, 0, 0, 0})},
+           "Shape must be at least rank 3 but is rank 2", "input rank should be >= 3 instead of 2");
     refuse(op, {In({4, 4}), In({1}, {2}), In({2, 2}, {0, 0, 0, 0})}, "");
     refuse(op, {In({4, 4}), In({1, 1}, {2}), In({1, 2}, {0, 0})}, "");
     refuse(op, {In({4, 4}), In({1}, {2147483647}), In({1, 2}, {0, 0})}, "not divisible");

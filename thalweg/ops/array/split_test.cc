@@ -37,8 +37,12 @@ TEST(SplitTest, CutsIntoEqualParts) {
       .Try({In({}, {1}), In({3, 8})}, {{"num_split", 4}})
       .Try({In({}, {0}), In({4, 1024})}, {{"num_split", 2}})
       .Try({In({}, {-1}), In({2, 3, 4})}, {{"num_split", 2}})
-      .Bad({In({}, {1}), In({3, 8})}, {{"num_split", 3}}, Code::kInvalidArgument, "evenly divi")
-      .Bad({In({}, {2}), In({3, 8})}, {{"num_split", 2}}, Code::kInvalidArgument, "split_dim")
+      .Bad({In({}, {1}), In({3, 8})}, {{"num_split", 3}}, Code::kInvalidArgument,
+           "Dimension size must be evenly divisible by 3 but is 8",
+           "Number of ways to split should evenly divide the split dimension")
+      .Bad({In({}, {2}), In({3, 8})}, {{"num_split", 2}}, Code::kInvalidArgument,
+           "Expected split_dim in the range [-2, 2), but got 2",
+           "-input rank(-2) <= split_dim < input rank (2), but got 2")
       .Run();
 }
 

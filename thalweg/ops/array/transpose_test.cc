@@ -32,8 +32,11 @@ TEST(TransposeTest, OrdersDimensionsAnew) {
       .Try({In({0, 3}), In({2}, {1, 0})})
       .Try({In({}), In({0}, {})})
       .Bad({In({2, 3}), In({2}, {0, 0})}, {}, Code::kInvalidArgument, "twice")
-      .Bad({In({2, 3}), In({2}, {0, 2})}, {}, Code::kInvalidArgument, "out of range")
-      .Bad({In({2, 3}), In({1}, {0})}, {}, Code::kInvalidArgument, "vector of size 2")
+      .Bad({In({2, 3}), In({2}, {0, 2})}, {}, Code::kInvalidArgument,
+           "perm dim 2 is out of range of input rank 2", "2 is out of range [0 .. 2)")
+      .Bad({In({2, 3}), In({1}, {0})}, {}, Code::kInvalidArgument,
+           "Dimension must be 2 but is 1 for ",
+           "transpose expects a vector of size 2. But input(1) is a vector of size 1")
       .Run();
 }
 

@@ -78,7 +78,9 @@ TEST(MatrixSolveTest, Solve) {
         .Bad({In({2, 2}, {0, 0, 0, 0}), In({2, 1})}, {}, Code::kInvalidArgument,
              "Input matrix is not invertible.")
         .Bad({Regular(2), In({3, 1})}, {}, Code::kInvalidArgument, "incompatible")
-        .Bad({Regular(2, {2}), In({3, 2, 1})}, {}, Code::kInvalidArgument, "dimensions")
+        .Bad({Regular(2, {2}), In({3, 2, 1})}, {}, Code::kInvalidArgument,
+             "Dimension 0 in both shapes must be equal, but are 2 and 3",
+             "All input tensors must have the same outer dimensions")
         .Run();
   }
 }
@@ -94,7 +96,8 @@ TEST(MatrixSolveTest, TriangularSolve) {
         .Try({In({0, 0}), In({0, 3})})
         .Bad({In({2, 3}), In({2, 1})}, {}, Code::kInvalidArgument, "square")
         .Bad({Regular(2), In({3, 1})}, {}, Code::kInvalidArgument, "incompatible")
-        .Bad({Regular(2, {2}), In({3, 2, 1})}, {}, Code::kInvalidArgument, "dimensions")
+        .Bad({Regular(2, {2}), In({3, 2, 1})}, {}, Code::kInvalidArgument,
+             "the leading dimensions disagree")
         .Run();
   }
 }

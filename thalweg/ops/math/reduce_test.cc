@@ -61,8 +61,12 @@ OpCase Reduction(const char* op, double low = -2, double high = 2, bool distinct
       .Try({x({2, 3}), In({0})})
       .Try({x({}), In({0})})
       .Try({x({0, 3}), axes({1})})
-      .Bad({x({2, 3}), axes({2})}, {}, Code::kInvalidArgument, "Invalid reduction dimension ")
-      .Bad({x({2, 3}), axes({-3})}, {}, Code::kInvalidArgument, "Invalid reduction dimension ")
+      .Bad({x({2, 3}), axes({2})}, {}, Code::kInvalidArgument,
+           "Invalid reduction dimension 2 for input with 2 dimensions.",
+           "Invalid reduction dimension (2 for input with 2 dimension(s)")
+      .Bad({x({2, 3}), axes({-3})}, {}, Code::kInvalidArgument,
+           "Invalid reduction dimension -3 for input with 2 dimensions.",
+           "Invalid reduction dimension (-3 for input with 2 dimension(s)")
       .Bad({x({2, 3}), axes({0, -2})}, {}, Code::kInvalidArgument,
            "Axes contains duplicate dimension: 0");
   return made;
@@ -153,7 +157,9 @@ TEST(ReduceTest, Logic) {
         .Try({In({2, 2}), In({2}, {0, 1})}, {{"Tidx", DType::kInt64}})
         .Try({In({0, 3}), In({1}, {0})})
         .Try({In({}, {1}), In({0})})
-        .Bad({In({2}), In({1}, {1})}, {}, Code::kInvalidArgument, "Invalid reduction dimension ")
+        .Bad({In({2}), In({1}, {1})}, {}, Code::kInvalidArgument,
+             "Invalid reduction dimension 1 for input with 1 dimensions.",
+             "Invalid reduction dimension (1 for input with 1 dimension(s)")
         .Run();
   };
   logic("All", true);

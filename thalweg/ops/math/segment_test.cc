@@ -94,7 +94,9 @@ void UnsortedSegments(const char* op, SegmentFold fold) {
       .Bad({x({3}), In({3}, {0, 1, 2}), In({}, {2})}, int32, Code::kInvalidArgument,
            "segment_ids[2] = 2 is out of range [0, 2)")
       .Bad({x({3}), In({3}, {0, 1, 2}), In({}, {-1})}, int32, Code::kInvalidArgument, "negative")
-      .Bad({x({3}), In({2}, {0, 1}), In({}, {2})}, int32, Code::kInvalidArgument, "start with")
+      .Bad({x({3}), In({2}, {0, 1}), In({}, {2})}, int32, Code::kInvalidArgument,
+           "Dimensions must be equal, but are 3 and 2 for ",
+           "data.shape = [3] does not start with segment_ids.shape = [2]")
       .Run();
 }
 

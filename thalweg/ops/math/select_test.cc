@@ -46,7 +46,9 @@ TEST(SelectTest, Select) {
       .Bad({In({3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument,
            "has an element for each row")
       .Bad({In({1, 3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument, "condition must be")
-      .Bad({In({}), In({2, 3}), In({3})}, {}, Code::kInvalidArgument, " and ")
+      .Bad({In({}), In({2, 3}), In({3})}, {}, Code::kInvalidArgument,
+           "Shapes must be equal rank, but are 2 and 1",
+           "'then' and 'else' must have the same size.  but received: [2,3] vs. [3]")
       .Run();
 }
 

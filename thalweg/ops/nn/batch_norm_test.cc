@@ -84,7 +84,8 @@ TEST(BatchNormTest, Forward) {
         .Try({In({2, 3, 5, 7}), vector(7), In({7}), In({7}), vector(7)}, inference)
         .Try({In({2, 3, 5, 7}), vector(7), In({7}), In({7}), vector(7)}, average)
         .Bad({In({2, 3, 5, 7}), vector(6), In({7}), In({0}), In({0})}, {}, Code::kInvalidArgument,
-             " channel")
+             "Dimensions must be equal, but are 7 and 6 for ",
+             "scale must have the same number of elements as the channels of x, got 6 and 7")
         .Bad({In({2, 3, 5, 7}), vector(7), In({7}), In({0}), In({0})}, inference,
              Code::kInvalidArgument, "mean")
         .Bad({In({3, 5, 7}), vector(7), In({7}), In({0}), In({0})}, {}, Code::kInvalidArgument, "")

@@ -38,7 +38,9 @@ TEST(TopKTest, Largest) {
       .Try({In({3, 4}), In({}, {0})})
       .Try({In({0, 4}), In({}, {2})})
       .NoGradient("below, without ties")
-      .Bad({In({2, 3}), In({}, {4})}, {}, Code::kInvalidArgument, "input must have ")
+      .Bad({In({2, 3}), In({}, {4})}, {}, Code::kInvalidArgument,
+           "input must have last dimension >= k = 4 but is 3",
+           "input must have at least k columns. Had 3, needed 4")
       .Bad({In({2, 3}), In({}, {-1})}, {}, Code::kInvalidArgument, "Need k >= 0")
       .Bad({In({}), In({}, {1})}, {}, Code::kInvalidArgument, "")
       .Run();
@@ -51,7 +53,9 @@ TEST(TopKTest, Largest) {
   OpCase("TopK")
       .Reference([](RefCall<double>& r) { Largest(r, r.Attr<int64_t>("k")); })
       .Try({In({7, 31}).Distinct()}, {{"k", 5}})
-      .Bad({In({2, 3})}, {{"k", 4}}, Code::kInvalidArgument, "input must have ")
+      .Bad({In({2, 3})}, {{"k", 4}}, Code::kInvalidArgument,
+           "input must have last dimension >= k = 4 but is 3",
+           "input must have at least k columns. Had 3, needed 4")
       .Run();
 }
 
@@ -60,7 +64,8 @@ TEST(TopKTest, Approximate) {
       .Reference([](RefCall<double>& r) { Largest(r, r.Attr<int64_t>("k")); })
       .NoGradient("that of TopKV2; no kernel of double to test it with")
       .Try({In({7, 31}).Distinct()}, {{"k", 5}})
-      .Bad({In({2, 3})}, {{"k", 4}}, Code::kInvalidArgument, "input must have ")
+      .Bad({In({2, 3})}, {{"k", 4}}, Code::kInvalidArgument,
+           "input must have at least k = 4 elements along dimension 1, got [2,3]")
       .Bad({In({2, 3})}, {{"k", 1}, {"reduction_dimension", 2}}, Code::kInvalidArgument, "2")
       .Bad({In({2, 3})}, {{"k", 3}, {"reduction_dimension", 0}}, Code::kInvalidArgument, "at least")
       .Run();
@@ -109,7 +114,9 @@ TEST(TopKTest, InTopK) {
       .Try({In({9, 7}).Distinct(), In({9}).Range(0, 6), In({}, {3})})
       .Try({In({3, 2}), In({3}, {0, 2, -1}), In({}, {1})})
       .Try({In({0, 2}), In({0}), In({}, {1})})
-      .Bad({In({3, 2}), In({2}, {0, 1}), In({}, {1})}, {}, Code::kInvalidArgument, "predictions")
+      .Bad({In({3, 2}), In({2}, {0, 1}), In({}, {1})}, {}, Code::kInvalidArgument,
+           "Dimensions must be equal, but are 3 and 2 for ",
+           "First dimension of predictions 3 must match length of targets 2")
       .Run();
   OpCase("InTopK")
       .Reference([](RefCall<double>& r) { InTop(r, r.Attr<int64_t>("k")); })

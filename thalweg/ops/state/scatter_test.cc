@@ -32,7 +32,8 @@ OpCase RowsCase(const std::string& op, F f, double from = 0, double to = 4) {
       .Bad({In({5}), In({1}, {5}), In({1}, {1})}, {{"Tindices", DType::kInt32}},
            Code::kInvalidArgument, "indices[0] = 5 is not in [0, 5)")
       .Bad({In({5, 2}), In({1}, {1}), In({3}, {1, 1, 1})}, {{"Tindices", DType::kInt32}},
-           Code::kInvalidArgument, "updates");
+           Code::kInvalidArgument, "Shapes must be equal rank, but are 1 and 2",
+           "Must have updates.shape = indices.shape + params.shape[1:]");
   return made;
 }
 

@@ -295,7 +295,9 @@ TEST(ApplyTest, Dense) {
           .Try(Inputs(rule, In({7, 31}), In({7, 31}), {}))
           .Try(Inputs(rule, In({}), In({}), {}), {{"use_locking", true}})
           .Try(Inputs(rule, In({0, 2}), In({0, 2}), {}))
-          .Bad(Inputs(rule, In({3}), In({4}), {}), {}, Code::kInvalidArgument, "shape")
+          .Bad(Inputs(rule, In({3}), In({4}), {}), {}, Code::kInvalidArgument,
+               "Dimension 0 in both shapes must be equal, but are 3 and 4",
+               "do not have the same shape[3] [4]")
           .Run();
     }
   }
@@ -313,9 +315,14 @@ TEST(ApplyTest, Sparse) {
         Update(StrCat(prefix, rule.name), rule)
             .Try(Inputs(rule, In({7, 31}), In({3, 31}), {5, 0, 3}), attrs)
             .Try(Inputs(rule, In({4}), In({3}), {1, 3, 1}), attrs)
-            .Bad(Inputs(rule, In({4}), In({2}), {1, 4}), attrs, Code::kInvalidArgument, "indices")
-            .Bad(Inputs(rule, In({4}), In({2}), {-1, 0}), attrs, Code::kInvalidArgument, "indices")
-            .Bad(Inputs(rule, In({4, 2}), In({2, 3}), {1, 0}), attrs, Code::kInvalidArgument, "")
+            .Bad(Inputs(rule, In({4}), In({2}), {1, 4}), attrs, Code::kInvalidArgument,
+                 "Index 4 at offset 1 in indices is out of range: var has 4 rows")
+            .Bad(Inputs(rule, In({4}), In({2}), {-1, 0}), attrs, Code::kInvalidArgument,
+                 "Index -1 at offset 0 in indices is out of range: var has 4 rows")
+            .Bad(Inputs(rule, In({4, 2}), In({2, 3}), {1, 0}), attrs, Code::kInvalidArgument,
+                 "Dimension 1 in both shapes must be equal, but are 2 and 3. Shapes are [4,2] and "
+                 "[?,3].",
+                 "var and grad must match in dimension 1: they are [4,2] and [2,3]")
             .Run();
       }
     }
