@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "thalweg/graph/graph.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -23,17 +24,16 @@ inline bool TakesAxesTwice(const Graph& graph) {
 inline Result<Dims> ReductionAxes(const Tensor& axes, int rank, bool may_repeat) {
   Dims found;
   for (int64_t i = 0; i < axes.num_elements(); ++i) {
-    const int64_t axis = IntAt(axes, i);
-    if (axis < -rank || axis >= rank) {
-      return InvalidArgument("Invalid reduction dimension (", axis, " for input with ", rank,
-                             " dimension(s)");
+    const std::optional<int> axis = AxisFromFront(IntAt(axes, i), rank);
+    if (!axis.has_value()) {
+      return InvalidArgument("Invalid reduction dimension (", IntAt(axes, i), " for input with ",
+                             rank, " dimension(s)");
     }
-    const int64_t from_front = axis < 0 ? axis + rank : axis;
-    if (std::find(found.begin(), found.end(), from_front) == found.end()) {
-      found.push_back(from_front);
+    if (std::find(found.begin(), found.end(), *axis) == found.end()) {
+      found.push_back(*axis);
     } else if (!may_repeat) {
       return InvalidArgument("Invalid reduction arguments: Axes contains duplicate dimension: ",
-                             from_front);
+                             *axis);
     }
   }
   return found;

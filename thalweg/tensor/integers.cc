@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/tensor/integers.h"
 
+#include "thalweg/tensor/axis.h"
+
 namespace thalweg {
 namespace {
 
@@ -65,11 +67,10 @@ Result<Shape> ShapeOf(const Tensor& tensor, std::string_view what) {
 }
 
 Result<int> NormalizeAxis(int64_t axis, int rank, std::string_view what) {
-  if (axis < -rank || axis >= rank) {
-    return InvalidArgument("Expected ", what, " in the range [", -rank, ", ", rank, "), but got ",
-                           axis, ": the tensor has ", rank, " dimensions");
-  }
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
+  const std::optional<int> found = AxisFromFront(axis, rank);
+  if (found.has_value()) return *found;
+  return InvalidArgument("Expected ", what, " in the range [", -rank, ", ", rank, "), but got ",
+                         axis, ": the tensor has ", rank, " dimensions");
 }
 
 std::string IndexText(const Shape& shape, int64_t flat) {

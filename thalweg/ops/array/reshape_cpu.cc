@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -77,11 +78,12 @@ Status ExpandDims(Context& ctx) {
   }
   Dims dims = ctx.input(0).shape().dims();
   const int64_t given = IntAt(dim, 0);
-  if (given < -dims.size() - 1 || given > dims.size()) {
+  const std::optional<int> axis = AxisFromFront(given, dims.size() + 1);
+  if (!axis.has_value()) {
     return InvalidArgument("Tried to expand dim index ", given, " for tensor with ", dims.size(),
                            " dimensions.");
   }
-  dims.insert(static_cast<int>(given < 0 ? given + dims.size() + 1 : given), 1);
+  dims.insert(*axis, 1);
   ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
   return Output(ctx, shape);
 }
@@ -98,16 +100,16 @@ class SqueezeCpu : public Kernel {
     const Shape shape = ctx.input(0).shape();
     Dims kept = shape.dims();
     for (int64_t dim : squeeze_) {
-      if (dim < -shape.rank() || dim >= shape.rank()) {
+      const std::optional<int> axis = AxisFromFront(dim, shape.rank());
+      if (!axis.has_value()) {
         return InvalidArgument("Tried to squeeze dim index ", dim, " for tensor with ",
                                shape.rank(), " dimensions.");
       }
-      const int axis = static_cast<int>(dim < 0 ? dim + shape.rank() : dim);
-      if (shape.dim(axis) != 1) {
-        return InvalidArgument("Can not squeeze dim[", axis, "], expected a dimension of 1, got ",
-                               shape.dim(axis));
+      if (shape.dim(*axis) != 1) {
+        return InvalidArgument("Can not squeeze dim[", *axis, "], expected a dimension of 1, got ",
+                               shape.dim(*axis));
       }
-      kept[axis] = -1;
+      kept[*axis] = -1;
     }
     Dims dims;
     for (int64_t size : kept) {

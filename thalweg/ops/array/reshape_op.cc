@@ -4,6 +4,7 @@
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -78,13 +79,13 @@ Status ExpandDimsShape(ShapeContext& c) {
     return InvalidArgument("dim must be a scalar, got shape ", dim.shape());
   }
   const int64_t given = IntAt(dim, 0);
-  if (given < -input.rank() - 1 || given > input.rank()) {
+  const std::optional<int> axis = AxisFromFront(given, input.rank() + 1);
+  if (!axis.has_value()) {
     return InvalidArgument("dim ", given, " not in the interval [", -input.rank() - 1, ", ",
                            input.rank(), "].");
   }
-  const int axis = static_cast<int>(given < 0 ? given + input.rank() + 1 : given);
   Dims dims = input.dims();
-  dims.insert(axis, 1);
+  dims.insert(*axis, 1);
   ASSIGN_OR_RETURN(PartialShape shape, PartialShape::Make(dims));
   c.set_output(0, std::move(shape));
   return OkStatus();

@@ -2,6 +2,7 @@
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/shared_rows.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 #include "thalweg/tensor/legacy_scalar.h"
 
@@ -10,11 +11,10 @@ namespace {
 
 // The dimension that is split, counted from the front.
 Result<int> SplitDim(int64_t given, int rank) {
-  if (given < -rank || given >= rank) {
-    return InvalidArgument("-input rank(-", rank, ") <= split_dim < input rank (", rank,
-                           "), but got ", given);
-  }
-  return static_cast<int>(given < 0 ? given + rank : given);
+  const std::optional<int> axis = AxisFromFront(given, rank);
+  if (axis.has_value()) return *axis;
+  return InvalidArgument("-input rank(-", rank, ") <= split_dim < input rank (", rank,
+                         "), but got ", given);
 }
 
 // Output i = the next sizes[i] elements along `axis`.

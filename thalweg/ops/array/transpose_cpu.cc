@@ -3,6 +3,7 @@
 
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -17,13 +18,11 @@ Result<Dims> CheckedPermutation(const Tensor& perm, int rank) {
   }
   bool seen[kMaxRank] = {};
   for (int64_t& dim : std::span(order.data(), static_cast<size_t>(rank))) {
-    if (dim < -rank || dim >= rank) {
-      return InvalidArgument(dim, " is out of range [0 .. ", rank, ")");
-    }
-    const int axis = static_cast<int>(dim < 0 ? dim + rank : dim);
-    if (seen[axis]) return InvalidArgument("perm names dimension ", axis, " twice");
-    seen[axis] = true;
-    dim = axis;
+    const std::optional<int> axis = AxisFromFront(dim, rank);
+    if (!axis.has_value()) return InvalidArgument(dim, " is out of range [0 .. ", rank, ")");
+    if (seen[*axis]) return InvalidArgument("perm names dimension ", *axis, " twice");
+    seen[*axis] = true;
+    dim = *axis;
   }
   return order;
 }

@@ -2,6 +2,7 @@
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -24,15 +25,15 @@ Status TransposeShape(ShapeContext& c) {
     std::vector<bool> seen(static_cast<size_t>(rank));
     for (int i = 0; i < rank; ++i) {
       const int64_t given = IntAt(perm, i);
-      if (given < -rank || given >= rank) {
+      const std::optional<int> from = AxisFromFront(given, rank);
+      if (!from.has_value()) {
         return InvalidArgument("perm dim ", given, " is out of range of input rank ", rank);
       }
-      const int from = static_cast<int>(given < 0 ? given + rank : given);
-      if (seen[static_cast<size_t>(from)]) {
-        return InvalidArgument("perm names dimension ", from, " twice");
+      if (seen[static_cast<size_t>(*from)]) {
+        return InvalidArgument("perm names dimension ", *from, " twice");
       }
-      seen[static_cast<size_t>(from)] = true;
-      shape.set_dim(i, x.dim(from));
+      seen[static_cast<size_t>(*from)] = true;
+      shape.set_dim(i, x.dim(*from));
     }
   }
   c.set_output(0, std::move(shape));

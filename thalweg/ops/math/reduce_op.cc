@@ -4,6 +4,7 @@
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/reduction_axes.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -14,12 +15,12 @@ namespace {
 Result<std::vector<bool>> ReducedDims(const Tensor& axes, int rank) {
   std::vector<bool> reduced(static_cast<size_t>(rank), false);
   for (int64_t i = 0; i < axes.num_elements(); ++i) {
-    const int64_t axis = IntAt(axes, i);
-    if (axis < -rank || axis >= rank) {
-      return InvalidArgument("Invalid reduction dimension ", axis, " for input with ", rank,
-                             " dimensions.");
+    const std::optional<int> axis = AxisFromFront(IntAt(axes, i), rank);
+    if (!axis.has_value()) {
+      return InvalidArgument("Invalid reduction dimension ", IntAt(axes, i), " for input with ",
+                             rank, " dimensions.");
     }
-    reduced[static_cast<size_t>(axis < 0 ? axis + rank : axis)] = true;
+    reduced[static_cast<size_t>(*axis)] = true;
   }
   return reduced;
 }

@@ -4,6 +4,7 @@
 
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/string/text_map.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -137,15 +138,15 @@ class ReduceJoinCpu : public Kernel {
     std::vector<int> axes;
     for (int64_t i = 0; i < given.num_elements(); ++i) {
       const int64_t axis = IntAt(given, i);
-      if (axis < -rank || axis >= rank) {
+      const std::optional<int> from_front = AxisFromFront(axis, rank);
+      if (!from_front.has_value()) {
         return OutOfRange("Invalid reduction dimension ", axis, " for input with ", rank,
                           " dimension(s)");
       }
-      const int d = static_cast<int>(axis < 0 ? axis + rank : axis);
-      if (std::ranges::find(axes, d) != axes.end()) {
+      if (std::ranges::find(axes, *from_front) != axes.end()) {
         return InvalidArgument("Duplicate reduction dimension ", axis);
       }
-      axes.push_back(d);
+      axes.push_back(*from_front);
     }
     return axes;
   }
