@@ -109,15 +109,16 @@ Status CheckRows(const Shape& var, int64_t count, const Shape& grad) {
                          Shape(expected), " of ", count, " indices, got ", grad);
 }
 
-// Each in [0, rows), as int64.
+// Each in [0, rows), as int64. One that is not is looked for once more, for words of its own.
 Result<Tensor> IndicesOfRows(Context& ctx, const Tensor& given, int64_t rows) {
-  for (int64_t i = 0; i < given.num_elements(); ++i) {
+  Result<Tensor> indices = CheckedIndices(ctx.allocator(), given, rows, "indices");
+  for (int64_t i = 0; !indices.ok() && i < given.num_elements(); ++i) {
     const int64_t index = IntAt(given, i);
     if (index >= 0 && index < rows) continue;
     return InvalidArgument("Index ", index, " at offset ", i,
                            " in indices is out of range: var has ", rows, " rows");
   }
-  return CheckedIndices(ctx.allocator(), given, rows, "indices");
+  return indices;
 }
 
 class UpdateKernel : public Kernel {
