@@ -140,24 +140,29 @@ class Maker {
 
 Status CheckSliceArguments(const PartialShape& begin, const PartialShape& end,
                            const PartialShape& strides) {
-  PartialShape length = PartialShape::OfRank(1);
+  int64_t length = PartialShape::kUnknownDim;
   for (const PartialShape* shape : {&begin, &end, &strides}) {
-    Result<PartialShape> merged = length.MergeWith(*shape);
-    if (!merged.ok()) {
+    if (!shape->known_rank()) continue;
+    if (shape->rank() != 1 || (length >= 0 && shape->dim(0) >= 0 && shape->dim(0) != length)) {
       return InvalidArgument("Expected begin, end, and strides to be 1D equal size tensors, but ",
                              "got shapes ", begin, ", ", end, ", and ", strides, " instead.");
     }
-    length = *std::move(merged);
+    length = std::max(length, shape->dim(0));
   }
   return OkStatus();
 }
 
 Result<StridedSlice> MakeStridedSlice(const PartialShape& input, const Dims* begin, const Dims* end,
                                       const Dims& strides, const StridedSliceMasks& masks) {
-  const auto length = [](const Dims* dims) {
-    return PartialShape{dims == nullptr ? PartialShape::kUnknownDim : dims->size()};
+  const auto differs = [&](const Dims* dims) {
+    return dims != nullptr && dims->size() != strides.size();
   };
-  RETURN_IF_ERROR(CheckSliceArguments(length(begin), length(end), length(&strides)));
+  if (differs(begin) || differs(end)) {
+    const auto length = [](const Dims* dims) {
+      return PartialShape{dims == nullptr ? PartialShape::kUnknownDim : dims->size()};
+    };
+    return CheckSliceArguments(length(begin), length(end), length(&strides));
+  }
   if (!input.known_rank()) return StridedSlice();
   return Maker(input, begin, end, strides, masks).Make();
 }

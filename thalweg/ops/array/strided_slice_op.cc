@@ -32,11 +32,6 @@ AttrMap MaskAttrs(const Node& node) {
 // The shape of `sliced`[begin:end:strides], whose three are inputs first, first + 1, first + 2.
 Result<PartialShape> SlicedShape(ShapeContext& c, const PartialShape& sliced, int first) {
   ASSIGN_OR_RETURN(const StridedSliceMasks masks, MasksOf(c.node()));
-  PartialShape length = PartialShape::OfRank(1);
-  for (int i = first; i < first + 3 && c.node().op_name() == "StridedSlice"; ++i) {
-    RETURN_IF_ERROR(c.InputWithRank(i, 1).status());
-    ASSIGN_OR_RETURN(length, length.MergeWith(c.input(i)));
-  }
   RETURN_IF_ERROR(CheckSliceArguments(c.input(first), c.input(first + 1), c.input(first + 2)));
   Dims values[3];
   bool known[3];
@@ -53,7 +48,13 @@ Result<PartialShape> SlicedShape(ShapeContext& c, const PartialShape& sliced, in
   return std::move(slice.shape);
 }
 
+// TensorFlow's inference has other words for the arguments than the kernels, and than assignments.
 Status StridedSliceShape(ShapeContext& c) {
+  PartialShape length = PartialShape::OfRank(1);
+  for (int i : {1, 2, 3}) {
+    RETURN_IF_ERROR(c.InputWithRank(i, 1).status());
+    ASSIGN_OR_RETURN(length, length.MergeWith(c.input(i)));
+  }
   ASSIGN_OR_RETURN(PartialShape shape, SlicedShape(c, c.input(0), 1));
   c.set_output(0, std::move(shape));
   return OkStatus();
