@@ -11,8 +11,8 @@ namespace thalweg {
 namespace {
 
 // The state in variable input 0: the counter (two numbers) and the key, behind the algorithm's
-// number where `begin` is 1; what follows is not looked at. It moves on by `blocks`. When `before` is
-// not null, it gets those three as they were.
+// number where `begin` is 1; what follows is not looked at. It moves on by `blocks`. When `before`
+// is not null, it gets those three as they were.
 Result<Philox> TakeStream(Context& ctx, uint64_t blocks, std::array<int64_t, 3>* before = nullptr,
                           int begin = 0) {
   ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));

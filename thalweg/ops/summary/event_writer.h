@@ -5,10 +5,10 @@
 //   ASSIGN_OR_RETURN(auto writer, EventWriter::Make("/logs", {.max_queue = 10}));
 //   RETURN_IF_ERROR(writer->Write(event));       // wall_time is set when it has none
 //
-// The file (io/new_event_file.h) is made at once. Events wait until there are more than `max_queue`, `flush_millis` have passed
-// since the last ones were written, or Flush. The last ones are written when the writer goes. Where
-// the file cannot be written (a full disk, a file that was removed) they wait on, and the file ends
-// with whole records.
+// The file (io/new_event_file.h) is made at once. Events wait until there are more than
+// `max_queue`, `flush_millis` have passed since the last ones were written, or Flush. The last ones
+// are written when the writer goes. Where the file cannot be written (a full disk, a file that was
+// removed) they wait on, and the file ends with whole records.
 // Threads: any; one lock, held while the file is written.
 #pragma once
 
