@@ -5,23 +5,16 @@ import socket
 import numpy as np
 import pytest
 import thalweg as tf
-
-
-def free_ports(n):
-    sockets = [socket.socket(socket.AF_INET6, socket.SOCK_STREAM) for _ in range(n)]
-    try:
-        for s in sockets:
-            s.bind(("::1", 0))
-        return [s.getsockname()[1] for s in sockets]
-    except OSError as e:
-        pytest.skip(f"this host has no IPv6: {e}")
-    finally:
-        for s in sockets:
-            s.close()
+from thalweg.cluster.local_cluster import free_ports
 
 
 @pytest.fixture(name="tasks")
 def two_tasks():
+    try:
+        with socket.socket(socket.AF_INET6) as there:
+            there.bind(("::1", 0))
+    except OSError as e:
+        pytest.skip(f"this host has no IPv6: {e}")
     spec = {"worker": [f"[::1]:{port}" for port in free_ports(2)]}
     servers = [tf.train.Server(spec, "worker", i) for i in range(2)]
     yield spec["worker"], servers

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models that TensorFlow has written, loaded with tw.load and called."""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -124,18 +125,12 @@ def test_wrong_values_are_told_in_one_sentence(frozen):
 
 
 def test_threads(frozen):
-    model, wrong = tw.load(frozen), []
+    model = tw.load(frozen)
 
     def work(n):
-        for _ in range(50):
-            if model(x=[[n, n]])[0, 0] != n + 1:
-                wrong.append(n)
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+        return {float(model(x=[[n, n]])[0, 0]) for _ in range(50)}
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(4), timeout=60)) == [{1.0}, {2.0}, {3.0}, {4.0}]
 
 
 def test_what_is_not_known(tmp_path):
@@ -189,22 +184,19 @@ def test_ctrl_c_ends_a_load_and_a_run(tmp_path, interruptible):
 
 def test_threads_run_a_model_that_is_dropped(frozen):
     """What runs keeps the model; others come and go meanwhile."""
-    models, wrong, ready = [tw.load(frozen)], [], threading.Barrier(4)
+    models, ready = [tw.load(frozen)], threading.Barrier(4)
 
-    def work():
+    def work(_):
         model = models[0]
         ready.wait(60)
-        wrong.extend(1 for _ in range(200) if model(x=[[1, 1]])[0, 0] != 2)
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    ready.wait(60)
-    models.clear()
-    for _ in range(20):
-        assert tw.load(frozen)(x=[[2, 2]])[0, 0] == 3
-    for thread in threads:
-        thread.join()
-    assert not wrong
+        return {float(model(x=[[1, 1]])[0, 0]) for _ in range(200)}
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        given = pool.map(work, range(3), timeout=60)
+        ready.wait(60)
+        models.clear()
+        for _ in range(20):
+            assert tw.load(frozen)(x=[[2, 2]])[0, 0] == 3
+        assert list(given) == [{2.0}] * 3
 
 
 def test_a_table_is_restored_where_there_are_no_variables(tmp_path):

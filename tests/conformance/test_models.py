@@ -37,8 +37,9 @@ def compare(folder):
     for path in cases:
         case = os.path.basename(path)
         name, signature, _ = case.split(",")
-        model = models.setdefault(name, None) or tw.load(os.path.join(folder, name))
-        models[name] = model
+        if name not in models:
+            models[name] = tw.load(os.path.join(folder, name))
+        model = models[name]
         with np.load(path, allow_pickle=True) as recorded:
             arrays = {k: recorded[k] for k in recorded.files}
         inputs = {k[3:]: v for k, v in arrays.items() if k.startswith("in.")}
