@@ -27,7 +27,8 @@ def agrees(said, wanted):
 def test_each_block(tmp_path, monkeypatch):
     prefix, folder = tmp_path / "prefix", tmp_path / "work"
     folder.mkdir()
-    subprocess.run(["cmake", "--install", os.path.join(ROOT, "build", "release"), "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--install", os.path.join(ROOT, "build", "release"), "--prefix", prefix], check=True,
+                   stdout=subprocess.DEVNULL, timeout=300)
     monkeypatch.chdir(folder)
     environment = dict(os.environ, PKG_CONFIG_PATH=str(prefix / "lib" / "pkgconfig"), LD_LIBRARY_PATH=str(prefix / "lib"),
                        PATH=os.pathsep.join([str(prefix / "bin"), os.path.dirname(sys.executable), os.environ["PATH"]]))
