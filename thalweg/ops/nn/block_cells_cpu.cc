@@ -16,7 +16,7 @@ using compute::LstmWeights;
 struct Expected {
   int input;
   Shape shape;
-  std::string_view name;
+  std::string_view name = {};
 };
 
 Status RankDiffers(std::string_view name, int rank, const Shape& shape) {
@@ -129,7 +129,7 @@ class CellGradCpu : public LstmKernel {
     ASSIGN_OR_RETURN(const LstmShape s, LstmShapeOf(ctx, 0, 2, options_.peephole));
     const Shape state{s.batch, s.cells};
     std::vector<Expected> all;
-    for (int i = 8; i < 16; ++i) all.push_back({i, state, {}});
+    for (int i = 8; i < 16; ++i) all.push_back({i, state});
     RETURN_IF_ERROR(CheckShapes(ctx, all));
     FloatOperands f(ctx, type_);
     ASSIGN_OR_RETURN(const float* cs_prev, f.Input(1));
@@ -203,7 +203,7 @@ class SequenceGradCpu : public LstmKernel {
         return InvalidArgument(kNames[i - 9], " must be rank 3. Received: ", shape.rank(),
                                ", shape ", shape);
       }
-      all.push_back({i, Shape{ctx.input(1).dim(0), s.batch, s.cells}, {}});
+      all.push_back({i, Shape{ctx.input(1).dim(0), s.batch, s.cells}});
     }
     RETURN_IF_ERROR(CheckShapes(ctx, all));
     FloatOperands f(ctx, type_);
@@ -269,11 +269,11 @@ Result<LstmShape> GruShapeOf(const Context& ctx) {
                            state.ToString());
   }
   const LstmShape s{x.dim(0), x.dim(1), state.dim(1)};
-  RETURN_IF_ERROR(CheckShapes(ctx, {{1, Shape{s.batch, s.cells}, {}},
-                                    {2, Shape{s.joined(), 2 * s.cells}, {}},
-                                    {3, Shape{s.joined(), s.cells}, {}},
-                                    {4, Shape{2 * s.cells}, {}},
-                                    {5, Shape{s.cells}, {}}}));
+  RETURN_IF_ERROR(CheckShapes(ctx, {{1, Shape{s.batch, s.cells}},
+                                    {2, Shape{s.joined(), 2 * s.cells}},
+                                    {3, Shape{s.joined(), s.cells}},
+                                    {4, Shape{2 * s.cells}},
+                                    {5, Shape{s.cells}}}));
   return s;
 }
 
@@ -292,8 +292,7 @@ Status GruCpu(Context& ctx) {
 Status GruGradCpu(Context& ctx) {
   ASSIGN_OR_RETURN(const LstmShape s, GruShapeOf(ctx));
   const Shape state{s.batch, s.cells};
-  RETURN_IF_ERROR(
-      CheckShapes(ctx, {{6, state, {}}, {7, state, {}}, {8, state, {}}, {9, state, {}}}));
+  RETURN_IF_ERROR(CheckShapes(ctx, {{6, state}, {7, state}, {8, state}, {9, state}}));
   const auto in = [&](int i) { return const_cast<float*>(ctx.input(i).data<float>()); };
   const Shape shapes[] = {Shape{s.batch, s.inputs}, state, state, Shape{s.batch, 2 * s.cells}};
   float* out[4];
