@@ -16,19 +16,13 @@ const PartialShape& ShapeContext::input(int i) const { return node_.input(i).sha
 Result<PartialShape> ShapeContext::InputWithRank(int i, int rank) const {
   const PartialShape& shape = input(i);
   if (!shape.known_rank()) return PartialShape::OfRank(rank);
-  if (shape.rank() != rank) {
-    return InvalidArgument("Shape must be rank ", rank, " but is rank ", shape.rank(),
-                           "; of input ", i);
-  }
+  RETURN_IF_ERROR(Explained(CheckRank(shape.rank(), rank), "of input ", i));
   return shape;
 }
 
 Result<PartialShape> ShapeContext::InputWithRankAtLeast(int i, int rank) const {
   const PartialShape& shape = input(i);
-  if (shape.known_rank() && shape.rank() < rank) {
-    return InvalidArgument("Shape must be at least rank ", rank, " but is rank ", shape.rank(),
-                           "; of input ", i);
-  }
+  RETURN_IF_ERROR(Explained(CheckRankAtLeast(shape.rank(), rank), "of input ", i));
   return shape;
 }
 
@@ -82,9 +76,7 @@ Status MergedInputsShape(ShapeContext& c) {
   PartialShape merged;
   for (int i = 0; i < c.num_inputs(); ++i) {
     Result<PartialShape> next = merged.MergeWith(c.input(i));
-    if (!next.ok()) {
-      return InvalidArgument(next.status().message(), "; of input ", i, " and those before it");
-    }
+    RETURN_IF_ERROR(Explained(next.status(), "of input ", i, " and those before it"));
     merged = *std::move(next);
   }
   c.set_output(0, std::move(merged));
@@ -127,6 +119,21 @@ Result<int64_t> MergeDims(int64_t a, int64_t b) {
 Status CheckDim(int64_t dim, int64_t wanted) {
   if (dim < 0 || wanted < 0 || dim == wanted) return OkStatus();
   return InvalidArgument("Dimension must be ", wanted, " but is ", dim);
+}
+
+Status CheckRank(int64_t rank, int64_t wanted) {
+  if (rank < 0 || wanted < 0 || rank == wanted) return OkStatus();
+  return InvalidArgument("Shape must be rank ", wanted, " but is rank ", rank);
+}
+
+Status CheckRankAtLeast(int64_t rank, int64_t wanted) {
+  if (rank < 0 || rank >= wanted) return OkStatus();
+  return InvalidArgument("Shape must be at least rank ", wanted, " but is rank ", rank);
+}
+
+Status CheckRankAtMost(int64_t rank, int64_t wanted) {
+  if (rank <= wanted) return OkStatus();
+  return InvalidArgument("Shape must be at most rank ", wanted, " but is rank ", rank);
 }
 
 Result<int64_t> DivideDim(int64_t dim, int64_t divisor) {

@@ -80,7 +80,19 @@ Result<PartialShape> BroadcastShapes(const PartialShape& a, const PartialShape& 
 Result<int64_t> MergeDims(int64_t a, int64_t b);
 // InvalidArgument unless the dimension is `wanted`, or one of the two is not known.
 Status CheckDim(int64_t dim, int64_t wanted);
+// The same of a rank; either may be the length of a vector that has an element for each dimension.
+Status CheckRank(int64_t rank, int64_t wanted);
+Status CheckRankAtLeast(int64_t rank, int64_t wanted);
+Status CheckRankAtMost(int64_t rank, int64_t wanted);
 // How often `divisor` fits into a dimension; InvalidArgument when something is left.
 Result<int64_t> DivideDim(int64_t dim, int64_t divisor);
+
+// An error of those above, whose words are TensorFlow's, with more behind them: "WORDS; PARTS"; ok
+// stays ok.
+template <class... Parts>
+Status Explained(const Status& status, const Parts&... parts) {
+  if (status.ok()) return status;
+  return Status(status.code(), StrCat(status.message(), "; ", parts...));
+}
 
 }  // namespace thalweg

@@ -168,6 +168,23 @@ TEST_F(ShapeInferenceTest, RankChecks) {
           .message(),
       "Shape must be at least rank 1 but is rank 0 for 's' (op: 'Softmax') with input shapes: "
       "[].; of input 0");
+  EXPECT_TRUE(CheckRank(2, 2).ok());
+  EXPECT_TRUE(CheckRank(-1, 2).ok());
+  EXPECT_TRUE(CheckRank(2, -1).ok());
+  EXPECT_EQ(CheckRank(2, 3).message(), "Shape must be rank 3 but is rank 2");
+  EXPECT_TRUE(CheckRankAtLeast(-1, 1).ok());
+  EXPECT_TRUE(CheckRankAtLeast(1, 1).ok());
+  EXPECT_EQ(CheckRankAtLeast(0, 1).message(), "Shape must be at least rank 1 but is rank 0");
+  EXPECT_TRUE(CheckRankAtMost(-1, 1).ok());
+  EXPECT_TRUE(CheckRankAtMost(1, 1).ok());
+  EXPECT_EQ(CheckRankAtMost(2, 1).message(), "Shape must be at most rank 1 but is rank 2");
+}
+
+TEST_F(ShapeInferenceTest, ErrorsAreExplainedBehindTheirWords) {
+  EXPECT_TRUE(Explained(OkStatus(), "nothing").ok());
+  const Status status = Explained(CheckDim(3, 2), "of input ", 1);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(status.message(), "Dimension must be 2 but is 3; of input 1");
 }
 
 }  // namespace

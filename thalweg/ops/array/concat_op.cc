@@ -22,10 +22,8 @@ Layout LayoutOf(const Node& node) {
 
 // Joins `next` to what is known of the values before it; the dimension `axis` adds up.
 Status Join(PartialShape& joined, const PartialShape& next, int axis, int input) {
-  if (joined.rank() != next.rank()) {
-    return InvalidArgument("Shape must be rank ", joined.rank(), " but is rank ", next.rank(),
-                           "; input ", input, " is ", next, ", those before it ", joined);
-  }
+  RETURN_IF_ERROR(Explained(CheckRank(next.rank(), joined.rank()), "input ", input, " is ", next,
+                            ", those before it ", joined));
   for (int d = 0; d < joined.rank(); ++d) {
     if (d == axis) {
       const bool known = joined.dim(d) >= 0 && next.dim(d) >= 0;

@@ -20,18 +20,12 @@ PartialShape RowShape(const PartialShape& indices, const PartialShape& data) {
 
 Status CheckPrefix(const PartialShape& indices, const PartialShape& data, const char* what) {
   if (!indices.known_rank() || !data.known_rank()) return OkStatus();
-  if (data.rank() < indices.rank()) {
-    return InvalidArgument("Shape must be at least rank ", indices.rank(), " but is rank ",
-                           data.rank(), "; data.shape = ", data, " does not start with ", what,
-                           ".shape = ", indices);
+  Status starts = CheckRankAtLeast(data.rank(), indices.rank());
+  for (int d = 0; starts.ok() && d < indices.rank(); ++d) {
+    starts = MergeDims(data.dim(d), indices.dim(d)).status();
   }
-  for (int d = 0; d < indices.rank(); ++d) {
-    const Status same = MergeDims(data.dim(d), indices.dim(d)).status();
-    if (same.ok()) continue;
-    return InvalidArgument(same.message(), "; data.shape = ", data, " does not start with ", what,
-                           ".shape = ", indices);
-  }
-  return OkStatus();
+  return Explained(starts, "data.shape = ", data, " does not start with ", what,
+                   ".shape = ", indices);
 }
 
 Status StitchShape(ShapeContext& c) {

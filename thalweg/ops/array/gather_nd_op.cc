@@ -10,8 +10,7 @@ namespace {
 // indices.
 Result<PartialShape> SlicesShape(const PartialShape& params, const PartialShape& indices) {
   if (!indices.known_rank() || !params.known_rank()) return PartialShape::Unknown();
-  if (indices.rank() == 0)
-    return InvalidArgument("Shape must be at least rank 1 but is rank 0; of indices");
+  RETURN_IF_ERROR(Explained(CheckRankAtLeast(indices.rank(), 1), "of indices"));
   const int64_t depth = indices.dim(indices.rank() - 1);
   if (depth < 0) return PartialShape::Unknown();
   if (depth > params.rank()) {

@@ -12,10 +12,8 @@ Status PackShape(ShapeContext& c) {
   PartialShape merged;
   for (int i = 0; i < c.num_inputs(); ++i) {
     Result<PartialShape> next = merged.MergeWith(c.input(i));
-    if (!next.ok()) {
-      return InvalidArgument(next.status().message(), "; input ", i, " is ", c.input(i),
-                             ", those before it are ", merged);
-    }
+    RETURN_IF_ERROR(Explained(next.status(), "input ", i, " is ", c.input(i),
+                              ", those before it are ", merged));
     merged = *std::move(next);
   }
   if (!merged.known_rank()) return OkStatus();

@@ -13,10 +13,8 @@ Status PaddedShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape paddings, c.InputWithRank(1, 2));
   RETURN_IF_ERROR(CheckDim(paddings.dim(1), 2));
   const PartialShape& x = c.input(0);
-  if (x.known_rank() && paddings.dim(0) >= 0 && paddings.dim(0) != x.rank()) {
-    return InvalidArgument("Shape must be rank ", paddings.dim(0), " but is rank ", x.rank(),
-                           "; paddings must have a row for each dimension");
-  }
+  RETURN_IF_ERROR(Explained(CheckRank(x.rank(), paddings.dim(0)),
+                            "paddings must have a row for each dimension"));
   const int64_t rows = x.known_rank() ? x.rank() : paddings.dim(0);
   if (rows < 0 || rows > kMaxRank) return OkStatus();
   PartialShape shape = PartialShape::OfRank(static_cast<int>(rows));

@@ -90,10 +90,7 @@ Status SpaceBatchShape(ShapeContext& c) {
     ASSIGN_OR_RETURN(x, c.InputWithRank(0, 4));
   }
   if (!x.known_rank() || blocks.count < 0) return OkStatus();
-  if (x.rank() <= blocks.count) {
-    return InvalidArgument("Shape must be at least rank ", blocks.count + 1, " but is rank ",
-                           x.rank(), "; of input 0");
-  }
+  RETURN_IF_ERROR(Explained(CheckRankAtLeast(x.rank(), blocks.count + 1), "of input 0"));
   const Tensor borders = c.InputValue(borders_input);
   ASSIGN_OR_RETURN(const int64_t batch, BatchAfter(x.dim(0), blocks.sizes, kToBatch));
   x.set_dim(0, batch);

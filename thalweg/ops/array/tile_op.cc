@@ -11,10 +11,8 @@ Status TileShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape vector, c.InputWithRank(1, 1));
   const PartialShape& x = c.input(0);
   const int64_t length = vector.dim(0);
-  if (x.known_rank() && length >= 0 && length != x.rank()) {
-    return InvalidArgument("Shape must be rank ", x.rank(), " but is rank ", length,
-                           "; multiples must have an element for each dimension");
-  }
+  RETURN_IF_ERROR(
+      Explained(CheckRank(length, x.rank()), "multiples must have an element for each dimension"));
   if (length > kMaxRank) return InvalidArgument("multiples has ", length, " elements");
   const int rank = x.known_rank() ? x.rank() : static_cast<int>(length);
   if (rank < 0) return OkStatus();

@@ -12,10 +12,8 @@ Status TransposeShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape perm_shape, c.InputWithRank(1, 1));
   const PartialShape& x = c.input(0);
   const int64_t length = perm_shape.dim(0);
-  const Status each = x.known_rank() ? CheckDim(length, x.rank()) : OkStatus();
-  if (!each.ok()) {
-    return InvalidArgument(each.message(), "; perm must be a vector of size ", x.rank());
-  }
+  RETURN_IF_ERROR(
+      Explained(CheckDim(length, x.rank()), "perm must be a vector of size ", x.rank()));
   if (length > kMaxRank) return InvalidArgument("perm has ", length, " elements");
   const int rank = x.known_rank() ? x.rank() : static_cast<int>(length);
   if (rank < 0) return OkStatus();

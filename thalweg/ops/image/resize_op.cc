@@ -19,8 +19,7 @@ Status ResizedShape(ShapeContext& c) {
   RETURN_IF_ERROR(CheckCenters(c));
   ASSIGN_OR_RETURN(const PartialShape image, c.InputWithRank(0, 4));
   ASSIGN_OR_RETURN(const PartialShape given, c.InputWithRank(1, 1));
-  const Status two = CheckDim(given.dim(0), 2);
-  if (!two.ok()) return InvalidArgument(two.message(), "; size must have two elements");
+  RETURN_IF_ERROR(Explained(CheckDim(given.dim(0), 2), "size must have two elements"));
   const PartialShape size = c.InputAsShape(1);
   const auto side = [&](int i) { return size.known_rank() ? size.dim(i) : -1; };
   c.set_output(0, PartialShape{image.dim(0), side(0), side(1), image.dim(3)});

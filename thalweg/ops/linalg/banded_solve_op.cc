@@ -16,9 +16,7 @@ Status BandedSolveShape(ShapeContext& c) {
   if (RowsOf(a) == 0) return InvalidArgument("there must be a band, got shape ", a.ToString());
   if (!a.known_rank() || !rhs.known_rank()) return OkStatus();
   const Result<PartialShape> leading = BroadcastShapes(WithLast(a, {}), WithLast(rhs, {}));
-  if (!leading.ok()) {
-    return InvalidArgument(leading.status().message(), "; the leading dimensions disagree");
-  }
+  RETURN_IF_ERROR(Explained(leading.status(), "the leading dimensions disagree"));
   if (!leading->known_rank()) return OkStatus();
   Dims dims = leading->dims();
   dims.push_back(*n);

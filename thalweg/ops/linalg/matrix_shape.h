@@ -22,10 +22,8 @@ inline Result<PartialShape> SquareInput(const ShapeContext& c, int i) {
   Dims dims = shape.dims();
   const int rank = shape.rank();
   const Result<int64_t> n = MergeDims(dims[rank - 2], dims[rank - 1]);
-  if (!n.ok()) {
-    return InvalidArgument(n.status().message(), "; input ", i,
-                           " must be square matrices, got shape ", shape.ToString());
-  }
+  RETURN_IF_ERROR(
+      Explained(n.status(), "input ", i, " must be square matrices, got shape ", shape));
   dims[rank - 2] = dims[rank - 1] = *n;
   return PartialShape(dims);
 }

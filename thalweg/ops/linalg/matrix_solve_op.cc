@@ -18,9 +18,7 @@ Status SystemShape(ShapeContext& c, const PartialShape& matrix, bool broadcast) 
   const Result<PartialShape> leading =
       broadcast ? BroadcastShapes(WithLast(matrix, {}), WithLast(rhs, {}))
                 : WithLast(matrix, {}).MergeWith(WithLast(rhs, {}));
-  if (!leading.ok()) {
-    return InvalidArgument(leading.status().message(), "; the leading dimensions disagree");
-  }
+  RETURN_IF_ERROR(Explained(leading.status(), "the leading dimensions disagree"));
   if (!leading->known_rank()) return OkStatus();
   Dims dims = leading->dims();
   dims.push_back(ColumnsOf(matrix));

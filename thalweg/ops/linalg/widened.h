@@ -62,9 +62,7 @@ class BroadcastBatch {
     }
     Result<PartialShape> both =
         BroadcastShapes(PartialShape(left.leading), PartialShape(right.leading));
-    if (!both.ok()) {
-      return InvalidArgument(both.status().message(), "; the leading dimensions disagree");
-    }
+    RETURN_IF_ERROR(Explained(both.status(), "the leading dimensions disagree"));
     made.leading_ = both->dims();
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(made.leading_));
     made.count_ = shape.num_elements();

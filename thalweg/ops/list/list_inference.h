@@ -14,10 +14,8 @@ namespace thalweg {
 // The shape that input i, an element_shape, says.
 inline Result<PartialShape> GivenElementShape(ShapeContext& c, int i) {
   const PartialShape& form = c.input(i);
-  if (form.known_rank() && form.rank() > 1) {
-    return InvalidArgument("Shape must be at most rank 1 but is rank ", form.rank(),
-                           "; element_shape must be a vector or the scalar -1");
-  }
+  RETURN_IF_ERROR(Explained(CheckRankAtMost(form.rank(), 1),
+                            "element_shape must be a vector or the scalar -1"));
   if (!form.known_rank() || form.rank() == 0) return PartialShape::Unknown();
   return c.InputAsShape(i);
 }

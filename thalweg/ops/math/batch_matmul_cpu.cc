@@ -114,9 +114,7 @@ class BatchMatMulCpu : public Kernel {
                              Shape(y).ToString());
     }
     Result<PartialShape> both = BroadcastShapes(PartialShape(x), PartialShape(y));
-    if (!both.ok()) {
-      return InvalidArgument(both.status().message(), "; the leading dimensions disagree");
-    }
+    RETURN_IF_ERROR(Explained(both.status(), "the leading dimensions disagree"));
     return both->dims();
   }
 

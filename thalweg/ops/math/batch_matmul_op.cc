@@ -23,17 +23,12 @@ Status BatchMatMulShape(ShapeContext& c) {
   const int rx = x.rank(), ry = y.rank();
   const Result<int64_t> inner =
       MergeDims(x.dim(adj_x ? rx - 2 : rx - 1), y.dim(adj_y ? ry - 1 : ry - 2));
-  if (!inner.ok()) {
-    return InvalidArgument(inner.status().message(), "; inner dimensions differ: x is ",
-                           x.ToString(), adj_x ? " transposed" : "", ", y is ", y.ToString(),
-                           adj_y ? " transposed" : "");
-  }
+  RETURN_IF_ERROR(Explained(inner.status(), "inner dimensions differ: x is ", x,
+                            adj_x ? " transposed" : "", ", y is ", y, adj_y ? " transposed" : ""));
   const bool broadcasts = c.node().op_name() != "BatchMatMul";
   Result<PartialShape> leading = broadcasts ? BroadcastShapes(LeadingDims(x), LeadingDims(y))
                                             : LeadingDims(x).MergeWith(LeadingDims(y));
-  if (!leading.ok()) {
-    return InvalidArgument(leading.status().message(), "; the leading dimensions disagree");
-  }
+  RETURN_IF_ERROR(Explained(leading.status(), "the leading dimensions disagree"));
   if (!leading->known_rank()) return OkStatus();
   Dims dims = leading->dims();
   dims.push_back(x.dim(adj_x ? rx - 1 : rx - 2));

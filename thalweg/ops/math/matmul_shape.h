@@ -13,11 +13,9 @@ inline Status MatMulShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const bool transpose_a, c.Attr<bool>("transpose_a"));
   ASSIGN_OR_RETURN(const bool transpose_b, c.Attr<bool>("transpose_b"));
   const Result<int64_t> inner = MergeDims(a.dim(transpose_a ? 0 : 1), b.dim(transpose_b ? 1 : 0));
-  if (!inner.ok()) {
-    return InvalidArgument(inner.status().message(), "; inner dimensions differ: a is ",
-                           a.ToString(), transpose_a ? " transposed" : "", ", b is ", b.ToString(),
-                           transpose_b ? " transposed" : "");
-  }
+  RETURN_IF_ERROR(Explained(inner.status(), "inner dimensions differ: a is ", a,
+                            transpose_a ? " transposed" : "", ", b is ", b,
+                            transpose_b ? " transposed" : ""));
   c.set_output(0, PartialShape{a.dim(transpose_a ? 1 : 0), b.dim(transpose_b ? 0 : 1)});
   return OkStatus();
 }

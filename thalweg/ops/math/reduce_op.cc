@@ -32,10 +32,8 @@ Status ReduceShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const bool keep, c.Attr<bool>("keep_dims"));
   const PartialShape& x = c.input(0);
   const PartialShape& axes_shape = c.input(1);
-  if (axes_shape.known_rank() && axes_shape.rank() > 1 &&
-      c.node().graph().versions().producer >= kAxesAreAVector) {
-    return InvalidArgument("Shape must be at most rank 1 but is rank ", axes_shape.rank(),
-                           "; of input 1, the axes");
+  if (c.node().graph().versions().producer >= kAxesAreAVector) {
+    RETURN_IF_ERROR(Explained(CheckRankAtMost(axes_shape.rank(), 1), "of input 1, the axes"));
   }
   if (!x.known_rank()) return OkStatus();
   const Tensor axes = c.InputValue(1);

@@ -38,11 +38,9 @@ Status UnsortedShape(ShapeContext& c) {
                            " against ", data.ToString());
   }
   for (int d = 0; d < ids.rank(); ++d) {
-    const Status same = MergeDims(data.dim(d), ids.dim(d)).status();
-    if (same.ok()) continue;
-    return InvalidArgument(same.message(),
-                           "; data must start with the shape of segment_ids: ", data, " against ",
-                           ids);
+    RETURN_IF_ERROR(Explained(MergeDims(data.dim(d), ids.dim(d)).status(),
+                              "data must start with the shape of segment_ids: ", data, " against ",
+                              ids));
   }
   const Tensor num = c.InputValue(2);
   int64_t segments = PartialShape::kUnknownDim;

@@ -10,9 +10,7 @@ namespace {
 // The condition is a scalar, a vector as long as dimension 0, or has the shape of the values.
 Status SelectShape(ShapeContext& c) {
   Result<PartialShape> values = c.input(1).MergeWith(c.input(2));
-  if (!values.ok()) {
-    return InvalidArgument(values.status().message(), "; t and e must have one shape");
-  }
+  RETURN_IF_ERROR(Explained(values.status(), "t and e must have one shape"));
   const PartialShape& condition = c.input(0);
   c.set_output(0, *values);
   if (!condition.known_rank() || !values->known_rank() || condition.rank() == 0) return OkStatus();

@@ -13,11 +13,8 @@ Status SparseMatMulShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const bool ta, c.Attr<bool>("transpose_a"));
   ASSIGN_OR_RETURN(const bool tb, c.Attr<bool>("transpose_b"));
   const Result<int64_t> inner = MergeDims(a.dim(ta ? 0 : 1), b.dim(tb ? 1 : 0));
-  if (!inner.ok()) {
-    return InvalidArgument(inner.status().message(), "; inner dimensions differ: a is ",
-                           a.ToString(), ta ? " transposed" : "", ", b is ", b.ToString(),
-                           tb ? " transposed" : "");
-  }
+  RETURN_IF_ERROR(Explained(inner.status(), "inner dimensions differ: a is ", a,
+                            ta ? " transposed" : "", ", b is ", b, tb ? " transposed" : ""));
   c.set_output(0, PartialShape{a.dim(ta ? 1 : 0), b.dim(tb ? 0 : 1)});
   return OkStatus();
 }

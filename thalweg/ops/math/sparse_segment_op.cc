@@ -24,9 +24,8 @@ Status CheckInputs(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRankAtLeast(0, 1).status());
   ASSIGN_OR_RETURN(const PartialShape indices, c.InputWithRank(1, 1));
   ASSIGN_OR_RETURN(const PartialShape ids, c.InputWithRank(2, 1));
-  const Status same = indices.MergeWith(ids).status();
-  if (same.ok()) return OkStatus();
-  return InvalidArgument(same.message(), "; segment_ids and indices should have same size");
+  return Explained(indices.MergeWith(ids).status(),
+                   "segment_ids and indices should have same size");
 }
 
 // The value of the scalar input 3; unknown when the graph does not fix it.

@@ -104,11 +104,8 @@ Status BetaincShape(ShapeContext& c) {
     }
     if (input.rank() == 0) continue;
     Result<PartialShape> merged = may_be_scalar ? input : shape.MergeWith(input);
-    if (!merged.ok()) {
-      return InvalidArgument(
-          merged.status().message(), " a, b and x must be scalars or have one shape, got ",
-          c.input(0).ToString(), ", ", c.input(1).ToString(), " and ", c.input(2).ToString());
-    }
+    RETURN_IF_ERROR(Explained(merged.status(), "a, b and x must be scalars or have one shape, got ",
+                              c.input(0), ", ", c.input(1), " and ", c.input(2)));
     shape = *std::move(merged);
     may_be_scalar = false;
   }

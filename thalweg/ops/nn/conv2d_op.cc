@@ -38,9 +38,7 @@ Status BackpropFilterShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(2, 4).status());
   RETURN_IF_ERROR(c.InputWithRank(1, 1).status());
   const PartialShape sizes = c.InputAsShape(1);
-  if (sizes.known_rank() && sizes.rank() != 4) {
-    return InvalidArgument("Shape must be rank 4 but is rank ", sizes.rank(), "; of filter_sizes");
-  }
+  RETURN_IF_ERROR(Explained(CheckRank(sizes.rank(), 4), "of filter_sizes"));
   c.set_output(0, sizes.known_rank() ? sizes : PartialShape::OfRank(4));
   return OkStatus();
 }

@@ -38,9 +38,7 @@ Status SizesInputShape(ShapeContext& c) {
   RETURN_IF_ERROR(ParseConv(c, 5).status());
   RETURN_IF_ERROR(c.InputWithRank(Input, 1).status());
   const PartialShape sizes = c.InputAsShape(Input);
-  if (sizes.known_rank() && sizes.rank() != 5) {
-    return InvalidArgument("Shape must be rank 5 but is rank ", sizes.rank(), "; of the sizes");
-  }
+  RETURN_IF_ERROR(Explained(CheckRank(sizes.rank(), 5), "of the sizes"));
   c.set_output(0, sizes.known_rank() ? sizes : PartialShape::OfRank(5));
   return OkStatus();
 }

@@ -9,9 +9,7 @@ namespace {
 
 Status DenseShape(ShapeContext& c) {
   Result<PartialShape> both = BroadcastShapes(c.input(0), c.input(1));
-  if (!both.ok()) {
-    return InvalidArgument(both.status().message(), "; of logits and labels");
-  }
+  RETURN_IF_ERROR(Explained(both.status(), "of logits and labels"));
   if (both->known_rank() && both->rank() != 2) {
     return InvalidArgument("Shape must be broadcasted with rank 2, but is rank ", both->rank(),
                            "; logits and labels are ", c.input(0), " and ", c.input(1));
@@ -26,9 +24,7 @@ Status SparseShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(PartialShape logits, c.InputWithRank(0, 2));
   ASSIGN_OR_RETURN(const PartialShape labels, c.InputWithRank(1, 1));
   Result<int64_t> rows = MergeDims(logits.dim(0), labels.dim(0));
-  if (!rows.ok()) {
-    return InvalidArgument(rows.status().message(), "; logits and labels must have as many rows");
-  }
+  RETURN_IF_ERROR(Explained(rows.status(), "logits and labels must have as many rows"));
   logits.set_dim(0, *rows);
   c.set_output(0, PartialShape{*rows});
   c.set_output(1, logits);

@@ -35,9 +35,7 @@ Status SizesShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(2, 4).status());
   RETURN_IF_ERROR(c.InputWithRank(Input, 1).status());
   const PartialShape sizes = c.InputAsShape(Input);
-  if (sizes.known_rank() && sizes.rank() != 4) {
-    return InvalidArgument("Shape must be rank 4 but is rank ", sizes.rank(), "; of the sizes");
-  }
+  RETURN_IF_ERROR(Explained(CheckRank(sizes.rank(), 4), "of the sizes"));
   c.set_output(0, sizes.known_rank() ? sizes : PartialShape::OfRank(4));
   return OkStatus();
 }

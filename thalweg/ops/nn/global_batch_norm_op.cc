@@ -13,11 +13,9 @@ Result<PartialShape> ImageOf(ShapeContext& c, int end) {
   for (int i = 1; i < end; ++i) {
     ASSIGN_OR_RETURN(const PartialShape vector, c.InputWithRank(i, 1));
     Result<int64_t> channels = MergeDims(image.dim(3), vector.dim(0));
-    if (!channels.ok()) {
-      return InvalidArgument(channels.status().message(), "; input ", i,
-                             " must have one element per channel: the image is ", image.ToString(),
-                             ", it is ", vector.ToString());
-    }
+    RETURN_IF_ERROR(Explained(channels.status(), "input ", i,
+                              " must have one element per channel: the image is ", image,
+                              ", it is ", vector));
     image.set_dim(3, *channels);
   }
   return image;

@@ -109,10 +109,7 @@ Status InTopKShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape predictions, c.InputWithRank(0, 2));
   ASSIGN_OR_RETURN(const PartialShape targets, c.InputWithRank(1, 1));
   Result<int64_t> rows = MergeDims(predictions.dim(0), targets.dim(0));
-  if (!rows.ok()) {
-    return InvalidArgument(rows.status().message(),
-                           "; predictions and targets must have as many rows");
-  }
+  RETURN_IF_ERROR(Explained(rows.status(), "predictions and targets must have as many rows"));
   c.set_output(0, PartialShape{*rows});
   return OkStatus();
 }

@@ -17,9 +17,7 @@ Status ExampleShape(ShapeContext& c) {
 
 Status ExampleV2Shape(ShapeContext& c) {
   const PartialShape serialized = c.input(0);
-  if (serialized.known_rank() && serialized.rank() > 1) {
-    return InvalidArgument("Shape must be at most rank 1 but is rank ", serialized.rank());
-  }
+  RETURN_IF_ERROR(CheckRankAtMost(serialized.rank(), 1));
   for (int i = 1; i < 5; ++i) RETURN_IF_ERROR(c.InputWithRank(i, 1).status());
   ParsedShapes shapes(c, serialized);
   RETURN_IF_ERROR(shapes.CheckCounts("num_sparse", ""));

@@ -62,9 +62,7 @@ Status SequenceShape(ShapeContext& c) {
 
 Status SequenceV2Shape(ShapeContext& c) {
   const PartialShape serialized = c.input(0);
-  if (serialized.known_rank() && serialized.rank() > 1) {
-    return InvalidArgument("Shape must be at most rank 1 but is rank ", serialized.rank());
-  }
+  RETURN_IF_ERROR(CheckRankAtMost(serialized.rank(), 1));
   return SequenceOutputs(c, serialized, true, true);
 }
 

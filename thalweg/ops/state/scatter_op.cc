@@ -16,10 +16,8 @@ Status CheckUpdates(ShapeContext& c, const PartialShape& params) {
   Dims dims = indices.dims();
   for (int i = 1; i < params.rank(); ++i) dims.push_back(params.dim(i));
   ASSIGN_OR_RETURN(const PartialShape expected, PartialShape::Make(dims));
-  const Status same = updates.MergeWith(expected).status();
-  if (same.ok()) return OkStatus();
-  return InvalidArgument(same.message(),
-                         "; updates must have the shape of indices + params[1:], or be a scalar");
+  return Explained(updates.MergeWith(expected).status(),
+                   "updates must have the shape of indices + params[1:], or be a scalar");
 }
 
 Status ScatterShape(ShapeContext& c) {

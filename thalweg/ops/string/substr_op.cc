@@ -7,10 +7,8 @@ namespace {
 
 Status SubstrShape(ShapeContext& c) {
   const PartialShape &pos = c.input(1), &len = c.input(2);
-  if (pos.known_rank() && len.known_rank() && pos.rank() != len.rank()) {
-    return InvalidArgument("Shape must be rank ", pos.rank(), " but is rank ", len.rank(),
-                           "; pos and len must have the same shape");
-  }
+  RETURN_IF_ERROR(
+      Explained(CheckRank(len.rank(), pos.rank()), "pos and len must have the same shape"));
   if (!pos.IsCompatibleWith(len)) {
     return InvalidArgument("pos and len must have the same shape, got ", pos, " and ", len);
   }

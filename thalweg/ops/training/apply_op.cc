@@ -27,16 +27,12 @@ Status CheckRows(const ShapeContext& c, const PartialShape& var) {
     return InvalidArgument("Argument grad must not be a scalar. Got grad with rank 0");
   }
   if (indices.known_rank()) {
-    const Result<int64_t> rows = MergeDims(indices.dim(0), grad.dim(0));
-    if (!rows.ok()) {
-      return InvalidArgument(rows.status().message(), "; grad must have one row per index");
-    }
+    RETURN_IF_ERROR(Explained(MergeDims(indices.dim(0), grad.dim(0)).status(),
+                              "grad must have one row per index"));
   }
   PartialShape rows = grad;
   rows.set_dim(0, PartialShape::kUnknownDim);
-  const Result<PartialShape> merged = var.MergeWith(rows);
-  if (merged.ok()) return OkStatus();
-  return InvalidArgument(merged.status().message(), "; grad must have rows of the shape of var's");
+  return Explained(var.MergeWith(rows).status(), "grad must have rows of the shape of var's");
 }
 
 // Variable, slots and (dense) gradient have one shape; a reference form gives the variable.
@@ -50,10 +46,7 @@ Status UpdateShape(ShapeContext& c) {
     const bool is_grad = name == "grad" || name == "delta";
     if (is_variable || (is_grad && !sparse)) {
       Result<PartialShape> merged = shape.MergeWith(is_variable ? VariableShape(c, i) : c.input(i));
-      if (!merged.ok()) {
-        return InvalidArgument(merged.status().message(), "; ", name,
-                               " must have the shape of var");
-      }
+      RETURN_IF_ERROR(Explained(merged.status(), name, " must have the shape of var"));
       shape = *merged;
     } else if (name == "indices") {
       RETURN_IF_ERROR(c.InputWithRank(i, 1).status());
