@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-import time
+import threading
 
 import numpy as np
 import pytest
@@ -74,9 +74,18 @@ def test_order_is_left_open_for_what_comes_before_alone():
     options = tf.data.Options()
     options.experimental_deterministic = False
 
-    def slow_at_first(x):
-        return tf.cond(x % 8 < 1, lambda: tf.identity(tf.py_func(lambda n: (time.sleep(0.02), n)[1], [x], tf.int64)), lambda: x)
-    numbers = Dataset.range(40).map(lambda x: tf.reshape(slow_at_first(x), []), num_parallel_calls=8)
+    second_ran = threading.Event()
+
+    def overtaken(n):
+        """The first call ends behind the second."""
+        if n == 0:
+            assert second_ran.wait(60)
+        elif n == 1:
+            second_ran.set()
+        return n
+    numbers = Dataset.range(40).map(lambda x: tf.reshape(tf.py_func(overtaken, [x], tf.int64), []), num_parallel_calls=8)
     opened = Dataset.range(40).with_options(options)
     for pair in ((opened, numbers), (numbers, opened)):
-        assert [a == b for a, b in elements(Dataset.zip(pair))] == [True] * 40
+        second_ran.clear()
+        session = tf.Session(config=tf.ConfigProto(inter_op_parallelism_threads=4))
+        assert [a == b for a, b in elements(Dataset.zip(pair), session)] == [True] * 40

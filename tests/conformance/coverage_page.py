@@ -33,22 +33,32 @@ ELSEWHERE = {
     "batches of calls": ("Batch Unbatch UnbatchGrad", "unit tests of queues: a batch is of several steps"),
     "records of files": ("RecordInput", "unit tests: the order of its threads"),
     "readers of databases": ("LMDBReader", "test_readers.py: TensorFlow 2.21 has removed LMDB"),
-    "datasets": ("AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 AnonymousMemoryCache AnonymousSeedGenerator AssertCardinalityDataset "
-                 "BatchDataset BatchDatasetV2 CSVDataset CSVDatasetV2 CacheDataset CacheDatasetV2 ConcatenateDataset DatasetCardinality "
-                 "DatasetToSingleElement DeleteIterator DenseToSparseBatchDataset DeserializeIterator DirectedInterleaveDataset DummyMemoryCache DummySeedGenerator "
-                 "ExperimentalCSVDataset ExperimentalDatasetCardinality ExperimentalDenseToSparseBatchDataset ExperimentalDirectedInterleaveDataset ExperimentalGroupByReducerDataset "
-                 "ExperimentalGroupByWindowDataset ExperimentalIgnoreErrorsDataset ExperimentalIteratorGetDevice ExperimentalMapAndBatchDataset ExperimentalMaxIntraOpParallelismDataset "
-                 "ExperimentalParallelInterleaveDataset ExperimentalPrivateThreadPoolDataset ExperimentalRandomDataset ExperimentalScanDataset ExperimentalSqlDataset "
-                 "ExperimentalTakeWhileDataset ExperimentalUnbatchDataset ExperimentalUniqueDataset FilterDataset FinalizeDataset FixedLengthRecordDataset "
-                 "FixedLengthRecordDatasetV2 FlatMapDataset GeneratorDataset GroupByReducerDataset GroupByWindowDataset IgnoreErrorsDataset "
-                 "InterleaveDataset Iterator IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetDevice IteratorGetNext IteratorGetNextAsOptional "
-                 "IteratorGetNextSync IteratorToStringHandle IteratorV2 ListDataset MakeIterator MapAndBatchDataset MapDataset MaxIntraOpParallelismDataset "
-                 "ModelDataset OneShotIterator OptimizeDataset OptimizeDatasetV2 OptionsDataset PaddedBatchDataset PaddedBatchDatasetV2 ParallelBatchDataset "
-                 "ParallelFilterDataset ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 "
-                 "ParallelMapDataset ParallelMapDatasetV2 PrefetchDataset PrivateThreadPoolDataset RandomDataset RangeDataset ReduceDataset RepeatDataset "
-                 "SamplingDataset ScanDataset SerializeIterator ShardDataset ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 ShuffleDataset "
-                 "ShuffleDatasetV2 ShuffleDatasetV3 SkipDataset SparseTensorSliceDataset SqlDataset TFRecordDataset TakeDataset TakeWhileDataset TensorDataset "
-                 "TensorSliceDataset TextLineDataset UnbatchDataset UniqueDataset UnwrapDatasetVariant WindowDataset WrapDatasetVariant ZipDataset",
+    "datasets": ("AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 AnonymousMemoryCache AnonymousMultiDeviceIterator "
+                 "AnonymousMultiDeviceIteratorV3 AnonymousSeedGenerator AssertCardinalityDataset BatchDataset BatchDatasetV2 "
+                 "BytesProducedStatsDataset CSVDataset CSVDatasetV2 CacheDataset CacheDatasetV2 ChooseFastestDataset ConcatenateDataset "
+                 "DatasetCardinality DatasetToSingleElement DeleteIterator DeleteMemoryCache DeleteMultiDeviceIterator DeleteSeedGenerator "
+                 "DenseToSparseBatchDataset DeserializeIterator DirectedInterleaveDataset DummyMemoryCache DummySeedGenerator "
+                 "ExperimentalBytesProducedStatsDataset ExperimentalCSVDataset ExperimentalChooseFastestDataset ExperimentalDatasetCardinality "
+                 "ExperimentalDenseToSparseBatchDataset ExperimentalDirectedInterleaveDataset ExperimentalGroupByReducerDataset "
+                 "ExperimentalGroupByWindowDataset ExperimentalIgnoreErrorsDataset ExperimentalIteratorGetDevice ExperimentalLatencyStatsDataset "
+                 "ExperimentalMapAndBatchDataset ExperimentalMapDataset ExperimentalMatchingFilesDataset "
+                 "ExperimentalMaxIntraOpParallelismDataset ExperimentalNonSerializableDataset ExperimentalParallelInterleaveDataset "
+                 "ExperimentalPrivateThreadPoolDataset ExperimentalRandomDataset ExperimentalScanDataset ExperimentalSqlDataset "
+                 "ExperimentalTakeWhileDataset ExperimentalUnbatchDataset ExperimentalUniqueDataset FilterDataset FinalizeDataset "
+                 "FixedLengthRecordDataset FixedLengthRecordDatasetV2 FlatMapDataset GeneratorDataset GroupByReducerDataset GroupByWindowDataset "
+                 "IgnoreErrorsDataset InterleaveDataset Iterator IteratorFromStringHandle IteratorFromStringHandleV2 IteratorGetDevice "
+                 "IteratorGetNext IteratorGetNextAsOptional IteratorGetNextSync IteratorToStringHandle IteratorV2 LatencyStatsDataset "
+                 "LegacyParallelInterleaveDatasetV2 ListDataset LoadDataset MakeIterator MapAndBatchDataset MapDataset MatchingFilesDataset "
+                 "MaxIntraOpParallelismDataset ModelDataset MultiDeviceIterator MultiDeviceIteratorFromStringHandle "
+                 "MultiDeviceIteratorGetNextFromShard MultiDeviceIteratorInit MultiDeviceIteratorToStringHandle NonSerializableDataset "
+                 "OneShotIterator OptimizeDataset OptimizeDatasetV2 OptionsDataset PaddedBatchDataset PaddedBatchDatasetV2 ParallelBatchDataset "
+                 "ParallelFilterDataset ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 "
+                 "ParallelInterleaveDatasetV4 ParallelMapDataset ParallelMapDatasetV2 PrefetchDataset PrivateThreadPoolDataset RandomDataset "
+                 "RangeDataset RebatchDatasetV2 ReduceDataset RepeatDataset SamplingDataset SaveDataset SaveDatasetV2 ScanDataset "
+                 "SerializeIterator ShardDataset ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 ShuffleDataset ShuffleDatasetV2 "
+                 "ShuffleDatasetV3 SkipDataset SparseTensorSliceDataset SqlDataset TFRecordDataset TakeDataset TakeWhileDataset TensorDataset "
+                 "TensorSliceDataset TextLineDataset UnbatchDataset UniqueDataset UnwrapDatasetVariant WindowDataset WrapDatasetVariant "
+                 "ZipDataset",
                  "test_datasets.py, unit tests of data"),
     "no shared handle": ("ConsumeMutexLock MutexV2 MutexLock", "unit tests of queues"),
 }

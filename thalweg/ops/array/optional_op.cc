@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/graph/gradient_context.h"
+#include "thalweg/graph/listed_shapes.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
 
@@ -9,18 +10,6 @@ namespace {
 Status OptionalHasValueShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
   return ScalarShape(c);
-}
-
-Status OptionalGetValueShape(ShapeContext& c) {
-  RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
-  ASSIGN_OR_RETURN(const std::vector<PartialShape> shapes,
-                   c.Attr<std::vector<PartialShape>>("output_shapes"));
-  if (static_cast<int>(shapes.size()) != c.num_outputs()) {
-    return InvalidArgument("output_types has ", c.num_outputs(), " entries, output_shapes has ",
-                           shapes.size());
-  }
-  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, shapes[static_cast<size_t>(i)]);
-  return OkStatus();
 }
 
 // The gradient of an optional is an optional of the gradients.
@@ -65,7 +54,7 @@ THALWEG_OP(optional) {
       .NotDifferentiable("a condition is no number")
       .Doc("Whether an optional holds anything.");
   registry.Op("OptionalGetValue")
-      .Shape(OptionalGetValueShape)
+      .Shape(ElementShapes)
       .Gradient(OptionalGetValueGradient)
       .Doc("The tensors that an optional holds; an error when there are none.");
 }

@@ -33,6 +33,22 @@ bool IsTuning(const Node& node, std::string_view argument) {
 
 }  // namespace
 
+Result<ElementSpec> SpecOf(const Node& node) {
+  const char* const types =
+      node.FindAttr("output_types") != nullptr ? "output_types" : "Toutput_types";
+  if (node.FindAttr(types) == nullptr || node.FindAttr("output_shapes") == nullptr) {
+    return ElementSpec{{DType::kString}, {PartialShape(Shape())}};
+  }
+  ElementSpec spec;
+  ASSIGN_OR_RETURN(spec.types, node.Attr<std::vector<DType>>(types));
+  ASSIGN_OR_RETURN(spec.shapes, node.Attr<std::vector<PartialShape>>("output_shapes"));
+  if (spec.types.size() != spec.shapes.size()) {
+    return InvalidArgument(types, " has ", spec.types.size(), " entries, output_shapes has ",
+                           spec.shapes.size());
+  }
+  return spec;
+}
+
 Result<DatasetAttrs> DatasetAttrs::Of(const Node& node) {
   DatasetAttrs attrs;
   attrs.all = node.attrs();
@@ -42,18 +58,7 @@ Result<DatasetAttrs> DatasetAttrs::Of(const Node& node) {
   AttrMap told = node.attrs();
   for (const std::string_view name : kTuning) told.Erase(name);
   attrs.fingerprint = AttrsFingerprint(node.graph().library(), told);
-  const char* const types =
-      node.FindAttr("output_types") != nullptr ? "output_types" : "Toutput_types";
-  if (node.FindAttr(types) != nullptr && node.FindAttr("output_shapes") != nullptr) {
-    ASSIGN_OR_RETURN(attrs.spec.types, node.Attr<std::vector<DType>>(types));
-    ASSIGN_OR_RETURN(attrs.spec.shapes, node.Attr<std::vector<PartialShape>>("output_shapes"));
-    if (attrs.spec.types.size() != attrs.spec.shapes.size()) {
-      return InvalidArgument(types, " has ", attrs.spec.types.size(),
-                             " entries, output_shapes has ", attrs.spec.shapes.size());
-    }
-  } else {
-    attrs.spec = {{DType::kString}, {PartialShape(Shape())}};
-  }
+  ASSIGN_OR_RETURN(attrs.spec, SpecOf(node));
   for (const auto& [name, value] : node.attrs()) {
     const FunctionRef* const function = value.GetIf<FunctionRef>();
     if (function == nullptr) continue;

@@ -28,6 +28,10 @@ struct FunctionAttr {
   int end = 0;
 };
 
+// What the node says of elements, in output_types (or Toutput_types) and output_shapes; a string
+// where it says nothing.
+Result<ElementSpec> SpecOf(const Node& node);
+
 // What a dataset's node says, read once.
 struct DatasetAttrs {
   ElementSpec spec;  // empty where the node does not say

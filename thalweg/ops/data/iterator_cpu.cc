@@ -2,6 +2,7 @@
 #include "thalweg/data/state.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/data/dataset_kernel.h"
+#include "thalweg/ops/data/iterator_handles.h"
 #include "thalweg/ops/data/iterator_kernel.h"
 #include "thalweg/ops/data/iterator_wire.h"
 #include "thalweg/resources/handle_kernel.h"
@@ -23,9 +24,8 @@ class IteratorHandleCpu : public HandleKernel {
       : HandleKernel(c, name, std::string(kIteratorType)), spec_(std::move(spec)) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(const ResourceName name, ResourceName::Of(c));
-    ASSIGN_OR_RETURN(DatasetAttrs attrs, DatasetAttrs::Of(c.node()));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<IteratorHandleCpu>(c, name, std::move(attrs.spec)));
+    ASSIGN_OR_RETURN(ElementSpec spec, SpecOf(c.node()));
+    return std::unique_ptr<Kernel>(std::make_unique<IteratorHandleCpu>(c, name, std::move(spec)));
   }
 
  private:
@@ -46,21 +46,11 @@ class AnonymousIteratorCpu : public Kernel {
  public:
   explicit AnonymousIteratorCpu(ElementSpec spec) : spec_(std::move(spec)) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(DatasetAttrs attrs, DatasetAttrs::Of(c.node()));
-    return std::unique_ptr<Kernel>(std::make_unique<AnonymousIteratorCpu>(std::move(attrs.spec)));
+    return MakeWithSpec<AnonymousIteratorCpu>(c);
   }
   Status Compute(Context& ctx) override {
-    ResourceHandle::Place place;
-    place.device = ctx.device().full_name();
-    place.name = "AnonymousIterator";
-    place.type_name = kIteratorType;
-    ctx.set_output(
-        0, Tensor::Scalar(ResourceHandle(std::move(place),
-                                         RefPtr<Resource>::Adopt(NewIterator(spec_).release()))));
-    if (ctx.num_outputs() == 1) return OkStatus();
-    ASSIGN_OR_RETURN(Tensor deleter, Tensor::AllocateHost(DType::kVariant, Shape()));
-    ctx.set_output(1, std::move(deleter));
-    return OkStatus();
+    return GiveAnonymous(ctx, "AnonymousIterator", kIteratorType,
+                         RefPtr<Resource>::Adopt(NewIterator(spec_).release()));
   }
 
  private:
@@ -79,36 +69,18 @@ Status DeleteIterator(Context& ctx) {
   return OkStatus();
 }
 
-class GetNextCpu : public IteratorKernel {
- public:
-  explicit GetNextCpu(ElementSpec spec) : spec_(std::move(spec)) {}
+struct GetNextCpu final : GetNextKernel {
+  using GetNextKernel::GetNextKernel;
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(DatasetAttrs attrs, DatasetAttrs::Of(c.node()));
-    return std::unique_ptr<Kernel>(std::make_unique<GetNextCpu>(std::move(attrs.spec)));
+    return MakeWithSpec<GetNextCpu>(c);
   }
-
- private:
-  Result<Poll> Ask(Context& ctx, const Poller& poller, Stage& stage) override {
-    Element element;
-    ASSIGN_OR_RETURN(const Poll poll, stage.Next(poller, &element));
-    if (poll != Poll::kElement) return poll;
-    RETURN_IF_ERROR(spec_.Check(element));
-    for (int i = 0; i < ctx.num_outputs(); ++i) {
-      ctx.set_output(i, std::move(element[static_cast<size_t>(i)]));
-    }
-    return poll;
-  }
-  Status AtEnd(Context&) override { return OutOfRange("End of sequence"); }
-
-  const ElementSpec spec_;
 };
 
 class GetNextAsOptionalCpu : public IteratorKernel {
  public:
   explicit GetNextAsOptionalCpu(ElementSpec spec) : spec_(std::move(spec)) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(DatasetAttrs attrs, DatasetAttrs::Of(c.node()));
-    return std::unique_ptr<Kernel>(std::make_unique<GetNextAsOptionalCpu>(std::move(attrs.spec)));
+    return MakeWithSpec<GetNextAsOptionalCpu>(c);
   }
 
  private:
@@ -150,42 +122,12 @@ Status DeserializeIterator(Context& ctx) {
   return iterator->Restore(std::move(state), ctx.step());
 }
 
-Status IteratorToStringHandle(Context& ctx) {
-  RETURN_IF_ERROR(ctx.Resource<Iterator>(0).status());
-  ASSIGN_OR_RETURN(std::string text, TextOfHandle(ctx.input(0)));
-  ctx.set_output(0, Tensor::Scalar(text));
-  return OkStatus();
-}
-
 // Where its elements come into being.
 Status IteratorGetDevice(Context& ctx) {
   RETURN_IF_ERROR(ctx.Resource<Iterator>(0).status());
   ctx.set_output(0, Tensor::Scalar(std::string(ctx.device().full_name())));
   return OkStatus();
 }
-
-class FromStringHandleCpu : public Kernel {
- public:
-  explicit FromStringHandleCpu(ElementSpec spec) : spec_(std::move(spec)) {}
-  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(DatasetAttrs attrs, DatasetAttrs::Of(c.node()));
-    return std::unique_ptr<Kernel>(std::make_unique<FromStringHandleCpu>(std::move(attrs.spec)));
-  }
-  Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const std::string text, TextArgument(ctx, 0, "string_handle"));
-    ASSIGN_OR_RETURN(ResourceHandle::Place place, PlaceOfText(text));
-    ASSIGN_OR_RETURN(RefPtr<Iterator> iterator,
-                     ctx.step().resources->Lookup<Iterator>(place.container, place.name));
-    // A node that says nothing takes any iterator.
-    if (!spec_.types.empty()) RETURN_IF_ERROR(spec_.Admits(iterator->spec()));
-    ctx.set_output(0, Tensor::Scalar(ResourceHandle(std::move(place),
-                                                    RefPtr<Resource>::Adopt(iterator.release()))));
-    return OkStatus();
-  }
-
- private:
-  const ElementSpec spec_;
-};
 
 }  // namespace
 }  // namespace thalweg
@@ -205,7 +147,7 @@ THALWEG_KERNEL(iterator, cpu) {
   registry.AddFunction<DeserializeIterator>("DeserializeIterator", kCpu);
   registry.AddFunction<IteratorGetDevice>("IteratorGetDevice", kCpu);
   registry.AddFunction<IteratorGetDevice>("ExperimentalIteratorGetDevice", kCpu);
-  registry.AddFunction<IteratorToStringHandle>("IteratorToStringHandle", kCpu);
-  registry.Add<FromStringHandleCpu>("IteratorFromStringHandle", kCpu);
-  registry.Add<FromStringHandleCpu>("IteratorFromStringHandleV2", kCpu);
+  registry.AddFunction<IteratorToStringHandle<Iterator>>("IteratorToStringHandle", kCpu);
+  registry.Add<FromStringHandleCpu<Iterator>>("IteratorFromStringHandle", kCpu);
+  registry.Add<FromStringHandleCpu<Iterator>>("IteratorFromStringHandleV2", kCpu);
 }

@@ -40,4 +40,17 @@ std::string IteratorKernel::WaitsFor(Context& ctx) const {
   return asked.ok() ? asked->resource->DebugString() : "";
 }
 
+Result<Poll> GetNextKernel::Ask(Context& ctx, const Poller& poller, Stage& stage) {
+  Element element;
+  ASSIGN_OR_RETURN(const Poll poll, stage.Next(poller, &element));
+  if (poll != Poll::kElement) return poll;
+  RETURN_IF_ERROR(spec_.Check(element));
+  for (int i = 0; i < ctx.num_outputs(); ++i) {
+    ctx.set_output(i, std::move(element[static_cast<size_t>(i)]));
+  }
+  return poll;
+}
+
+Status GetNextKernel::AtEnd(Context&) { return OutOfRange("End of sequence"); }
+
 }  // namespace thalweg

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/graph/listed_shapes.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
-#include "thalweg/ops/data/element_shapes.h"
 
 namespace thalweg {
 namespace {

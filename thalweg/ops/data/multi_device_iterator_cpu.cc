@@ -2,8 +2,8 @@
 #include "thalweg/data/multi_device_iterator.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/data/dataset_kernel.h"
+#include "thalweg/ops/data/iterator_handles.h"
 #include "thalweg/ops/data/iterator_kernel.h"
-#include "thalweg/ops/data/iterator_wire.h"
 #include "thalweg/resources/handle_kernel.h"
 #include "thalweg/tensor/integers.h"
 
@@ -11,7 +11,6 @@ namespace thalweg {
 namespace {
 
 constexpr std::string_view kMultiDeviceType = "tensorflow::data::MultiDeviceIterator";
-constexpr std::string_view kAnonymousMultiDevice = "AnonymousMultiDeviceIterator";
 
 RefPtr<MultiDeviceIterator> NewMultiDevice(const ElementSpec& spec, size_t devices) {
   return RefPtr<MultiDeviceIterator>::Adopt(
@@ -33,10 +32,10 @@ class MultiDeviceIteratorCpu : public HandleKernel {
         devices_(devices) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(const ResourceName name, ResourceName::Of(c));
-    ASSIGN_OR_RETURN(DatasetAttrs attrs, DatasetAttrs::Of(c.node()));
+    ASSIGN_OR_RETURN(ElementSpec spec, SpecOf(c.node()));
     ASSIGN_OR_RETURN(const size_t devices, MultiDeviceCount(c));
     return std::unique_ptr<Kernel>(
-        std::make_unique<MultiDeviceIteratorCpu>(c, name, std::move(attrs.spec), devices));
+        std::make_unique<MultiDeviceIteratorCpu>(c, name, std::move(spec), devices));
   }
 
  private:
@@ -64,23 +63,14 @@ class AnonymousMultiDeviceCpu : public Kernel {
   AnonymousMultiDeviceCpu(ElementSpec spec, size_t devices)
       : spec_(std::move(spec)), devices_(devices) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(DatasetAttrs attrs, DatasetAttrs::Of(c.node()));
+    ASSIGN_OR_RETURN(ElementSpec spec, SpecOf(c.node()));
     ASSIGN_OR_RETURN(const size_t devices, MultiDeviceCount(c));
     return std::unique_ptr<Kernel>(
-        std::make_unique<AnonymousMultiDeviceCpu>(std::move(attrs.spec), devices));
+        std::make_unique<AnonymousMultiDeviceCpu>(std::move(spec), devices));
   }
   Status Compute(Context& ctx) override {
-    ResourceHandle::Place place;
-    place.device = ctx.device().full_name();
-    place.name = kAnonymousMultiDevice;
-    place.type_name = kMultiDeviceType;
-    ctx.set_output(0, Tensor::Scalar(ResourceHandle(
-                          std::move(place),
-                          RefPtr<Resource>::Adopt(NewMultiDevice(spec_, devices_).release()))));
-    if (ctx.num_outputs() == 1) return OkStatus();
-    ASSIGN_OR_RETURN(Tensor deleter, Tensor::AllocateHost(DType::kVariant, Shape()));
-    ctx.set_output(1, std::move(deleter));
-    return OkStatus();
+    return GiveAnonymous(ctx, "AnonymousMultiDeviceIterator", kMultiDeviceType,
+                         RefPtr<Resource>::Adopt(NewMultiDevice(spec_, devices_).release()));
   }
 
  private:
@@ -100,15 +90,11 @@ Status MultiDeviceInit(Context& ctx) {
   return OkStatus();
 }
 
-class GetNextFromShardCpu : public IteratorKernel {
- public:
-  explicit GetNextFromShardCpu(ElementSpec spec) : spec_(std::move(spec)) {}
+struct GetNextFromShardCpu final : GetNextKernel {
+  using GetNextKernel::GetNextKernel;
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(DatasetAttrs attrs, DatasetAttrs::Of(c.node()));
-    return std::unique_ptr<Kernel>(std::make_unique<GetNextFromShardCpu>(std::move(attrs.spec)));
+    return MakeWithSpec<GetNextFromShardCpu>(c);
   }
-
- private:
   Result<Asked> Find(Context& ctx) const override {
     ASSIGN_OR_RETURN(RefPtr<MultiDeviceIterator> iterator, ctx.Resource<MultiDeviceIterator>(0));
     ASSIGN_OR_RETURN(const int64_t shard, IntArgument(ctx, 1, "shard_num"));
@@ -116,51 +102,6 @@ class GetNextFromShardCpu : public IteratorKernel {
     ASSIGN_OR_RETURN(std::shared_ptr<Iteration> iteration, iterator->Shard(shard, incarnation));
     return Asked{std::move(iteration), RefPtr<Resource>::Adopt(iterator.release())};
   }
-  Result<Poll> Ask(Context& ctx, const Poller& poller, Stage& stage) override {
-    Element element;
-    ASSIGN_OR_RETURN(const Poll poll, stage.Next(poller, &element));
-    if (poll != Poll::kElement) return poll;
-    RETURN_IF_ERROR(spec_.Check(element));
-    for (int i = 0; i < ctx.num_outputs(); ++i) {
-      ctx.set_output(i, std::move(element[static_cast<size_t>(i)]));
-    }
-    return poll;
-  }
-  Status AtEnd(Context&) override { return OutOfRange("End of sequence"); }
-
-  const ElementSpec spec_;
-};
-
-Status MultiDeviceToStringHandle(Context& ctx) {
-  RETURN_IF_ERROR(ctx.Resource<MultiDeviceIterator>(0).status());
-  ASSIGN_OR_RETURN(std::string text, TextOfHandle(ctx.input(0)));
-  ctx.set_output(0, Tensor::Scalar(text));
-  return OkStatus();
-}
-
-class MultiDeviceFromStringHandleCpu : public Kernel {
- public:
-  explicit MultiDeviceFromStringHandleCpu(ElementSpec spec) : spec_(std::move(spec)) {}
-  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(DatasetAttrs attrs, DatasetAttrs::Of(c.node()));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<MultiDeviceFromStringHandleCpu>(std::move(attrs.spec)));
-  }
-  Status Compute(Context& ctx) override {
-    ASSIGN_OR_RETURN(const std::string text, TextArgument(ctx, 0, "string_handle"));
-    ASSIGN_OR_RETURN(ResourceHandle::Place place, PlaceOfText(text));
-    ASSIGN_OR_RETURN(
-        RefPtr<MultiDeviceIterator> iterator,
-        ctx.step().resources->Lookup<MultiDeviceIterator>(place.container, place.name));
-    // A node that says nothing takes any iterator.
-    if (!spec_.types.empty()) RETURN_IF_ERROR(spec_.Admits(iterator->spec()));
-    ctx.set_output(0, Tensor::Scalar(ResourceHandle(std::move(place),
-                                                    RefPtr<Resource>::Adopt(iterator.release()))));
-    return OkStatus();
-  }
-
- private:
-  const ElementSpec spec_;
 };
 
 Status DeleteMultiDevice(Context& ctx) {
@@ -179,7 +120,9 @@ THALWEG_KERNEL(multi_device_iterator, cpu) {
   registry.Add<AnonymousMultiDeviceCpu>("AnonymousMultiDeviceIteratorV3", kCpu);
   registry.AddFunction<MultiDeviceInit>("MultiDeviceIteratorInit", kCpu);
   registry.Add<GetNextFromShardCpu>("MultiDeviceIteratorGetNextFromShard", kCpu);
-  registry.AddFunction<MultiDeviceToStringHandle>("MultiDeviceIteratorToStringHandle", kCpu);
-  registry.Add<MultiDeviceFromStringHandleCpu>("MultiDeviceIteratorFromStringHandle", kCpu);
+  registry.AddFunction<IteratorToStringHandle<MultiDeviceIterator>>(
+      "MultiDeviceIteratorToStringHandle", kCpu);
+  registry.Add<FromStringHandleCpu<MultiDeviceIterator>>("MultiDeviceIteratorFromStringHandle",
+                                                         kCpu);
   registry.AddFunction<DeleteMultiDevice>("DeleteMultiDeviceIterator", kCpu);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape function of operations that give an element: as `output_shapes` says.
+// Shape functions of operations whose outputs have the shapes that their attribute lists.
 //
 //   OpRegistry registry;
 //   registry.Op("IteratorGetNext").Shape(ElementShapes);
@@ -12,8 +12,8 @@
 
 namespace thalweg {
 
-inline Status ElementShapes(ShapeContext& c) {
-  RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
+// As `output_shapes` says.
+inline Status ListedShapes(ShapeContext& c) {
   ASSIGN_OR_RETURN(const std::vector<PartialShape> shapes,
                    c.Attr<std::vector<PartialShape>>("output_shapes"));
   if (static_cast<int>(shapes.size()) != c.num_outputs()) {
@@ -22,6 +22,12 @@ inline Status ElementShapes(ShapeContext& c) {
   }
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, shapes[static_cast<size_t>(i)]);
   return OkStatus();
+}
+
+// Of the element that a scalar, an iterator or an optional, gives.
+inline Status ElementShapes(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
+  return ListedShapes(c);
 }
 
 }  // namespace thalweg
