@@ -200,6 +200,27 @@ void NameGradientArrays(const GradientRun& run, int first) {
   }
 }
 
+Status AddStep(const GradientStep& step, GradientRun* run) {
+  if (step.outputs.empty()) return InvalidArgument("a step of gradients has no outputs");
+  for (const Output& o : step.inputs) {
+    RETURN_IF_ERROR(CheckOutput(run->graph, o, "input of a step"));
+  }
+  for (const Output& o : step.outputs) {
+    RETURN_IF_ERROR(CheckOutput(run->graph, o, "output of a step"));
+    if (run->steps.emplace(o.node, &step).first->second == &step) continue;
+    return InvalidArgument("two steps of gradients end at '", o, "'");
+  }
+  const Output& end = step.outputs[0];
+  for (const std::vector<Output>& ends : {step.inputs, step.outputs}) {
+    for (const Output& o : ends) {
+      if (run->frames->Of(o.node) == run->frames->Of(end.node)) continue;
+      return InvalidArgument("a step of gradients belongs to one loop, but '", o,
+                             "' is not in that of '", end, "'");
+    }
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 bool IsDifferentiable(DType dtype) {
@@ -211,11 +232,6 @@ Result<std::vector<GradientValue>> AddGradients(Graph* graph, const std::vector<
                                                 const std::vector<Output>& xs,
                                                 const GradientOptions& options) {
   RETURN_IF_ERROR(CheckArguments(graph, ys, xs, options.grad_ys));
-  for (const GradientStep& step : options.steps) {
-    if (step.outputs.empty()) return InvalidArgument("a step of gradients has no outputs");
-    for (const Output& o : step.inputs) RETURN_IF_ERROR(CheckOutput(graph, o, "input of a step"));
-    for (const Output& o : step.outputs) RETURN_IF_ERROR(CheckOutput(graph, o, "output of a step"));
-  }
   LoopFrames frames(*graph);
   Frame* const other = options.at == nullptr ? nullptr : frames.Of(options.at);
   ASSIGN_OR_RETURN(Frame* const frame, FrameOfAll(frames, ys, xs, options.grad_ys, other));
@@ -223,9 +239,7 @@ Result<std::vector<GradientValue>> AddGradients(Graph* graph, const std::vector<
   const GraphBuilder b = GraphBuilder(graph).WithSite(options.site).Scope(options.scope);
   GradientRun run{.graph = graph, .options = &options, .frames = &frames, .prefix = b.prefix()};
   for (const Output& stop : options.stop_gradients) run.stops.insert(stop.node);
-  for (const GradientStep& step : options.steps) {
-    for (const Output& output : step.outputs) run.steps[output.node] = &step;
-  }
+  for (const GradientStep& step : options.steps) RETURN_IF_ERROR(AddStep(step, &run));
   std::vector<GradientValue> seeds;
   for (const Output& grad : options.grad_ys) seeds.push_back({grad, {}, {}});
   const int first = graph->num_nodes();

@@ -65,7 +65,7 @@ LoopFrames::LoopFrames(const Graph& graph) {
 }
 
 void LoopFrames::Visit(Node* node) {
-  Frame* const frame = FrameOf(node);
+  Frame* const frame = FrameOf(node, nullptr, [&](const Node* source) { return Of(source); });
   Where& where = where_[static_cast<size_t>(node->id())];
   where.frame = frame;
   where.order = next_order_++;
@@ -75,26 +75,22 @@ void LoopFrames::Visit(Node* node) {
   }
 }
 
-Frame* LoopFrames::FrameOf(const Node* node) {
-  Frame* deepest = nullptr;
+Frame* LoopFrames::FrameOf(const Node* node, Frame* around, const FrameOfSource& of) {
+  Frame* deepest = around;
   const auto consider = [&](const Node* source) {
     if (source == nullptr) return;
-    Frame* frame = Of(source);
-    if (frame != nullptr && (deepest == nullptr || frame->depth > deepest->depth)) deepest = frame;
+    Frame* const frame = of(source);
+    if (frame != around && (deepest == around || frame->depth > deepest->depth)) deepest = frame;
   };
   for (const Output& input : node->inputs()) {
     if (!IsBackEdge(node, input)) consider(input.node);
   }
   for (const Node* before : node->control_inputs()) consider(before);
-  if (node->control() == Control::kExit) return deepest == nullptr ? nullptr : deepest->parent;
+  if (node->control() == Control::kExit) return deepest == around ? around : deepest->parent;
   if (node->control() != Control::kEnter) return deepest;
-  return FrameOfEnter(node, deepest);
-}
-
-Frame* LoopFrames::FrameOfEnter(const Node* node, Frame* parent) {
   const std::string name = AttrOr<std::string>(node, "frame_name", "");
-  Frame*& found = by_name_[{parent, name}];
-  if (found == nullptr) found = NewFrame(name, parent);
+  Frame*& found = by_name_[{deepest, name}];
+  if (found == nullptr) found = NewFrame(name, deepest);
   found->parallel_iterations = AttrOr(node, "parallel_iterations", found->parallel_iterations);
   found->back_prop = found->back_prop && AttrOr(node, "_back_prop", true);
   return found;
@@ -140,8 +136,9 @@ void LoopFrames::FindStructure(const std::vector<Node*>& nodes) {
       loop->flaw = StrCat(node->Label(), " does not bring out a variable of the loop");
     }
   }
-  for (const auto& frame : frames_) {
-    if (frame->condition == nullptr) frame->flaw = "it has no LoopCond";
+  for (const Node* node : nodes) {
+    Frame* const frame = Of(node);
+    if (frame != nullptr && frame->condition == nullptr) frame->flaw = "it has no LoopCond";
   }
 }
 
@@ -277,7 +274,7 @@ void LoopFrames::Place(const Node* node, Frame* frame) {
 }
 
 void LoopFrames::PlaceLoops(const Graph& graph, int first, Frame* around) {
-  std::vector<Node*> placed;
+  std::vector<Node*> of_loops;
   std::unordered_set<const Frame*> loops;
   const auto loop_of = [&](const Node* node) {
     Frame* const frame = Of(node);
@@ -287,27 +284,12 @@ void LoopFrames::PlaceLoops(const Graph& graph, int first, Frame* around) {
   for (int id = first; id < end; ++id) {
     Node* const node = graph.NodeById(id);
     if (IsPlaced(node)) continue;
-    Frame* frame = around;
-    const auto consider = [&](const Node* source) {
-      if (source == nullptr) return;
-      Frame* const found = loop_of(source);
-      if (found != around && (frame == around || found->depth > frame->depth)) frame = found;
-    };
-    for (const Output& input : node->inputs()) {
-      if (!IsBackEdge(node, input)) consider(input.node);
-    }
-    for (const Node* before : node->control_inputs()) consider(before);
-    if (node->control() == Control::kEnter) {
-      frame = FrameOfEnter(node, frame);
-      loops.insert(frame);
-    } else if (node->control() == Control::kExit && frame != around) {
-      frame = frame->parent;
-    }
-    if (frame == around) continue;
-    Place(node, frame);
-    placed.push_back(node);
+    Frame* const frame = FrameOf(node, around, loop_of);
+    if (node->control() == Control::kEnter) loops.insert(frame);
+    if (frame != around) Place(node, frame);
+    if (frame != around || loops.contains(LoopOfExit(node))) of_loops.push_back(node);
   }
-  if (!placed.empty()) FindStructure(placed);
+  FindStructure(of_loops);
 }
 
 bool LoopFrames::IsPlaced(const Node* node) const {

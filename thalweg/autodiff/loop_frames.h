@@ -10,6 +10,7 @@
 // Threads: one at a time.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -92,8 +93,9 @@ class LoopFrames {
   void Visit(Node* node);
   void FindStructure(const std::vector<Node*>& nodes);
   void FindVariable(Node* merge, Frame* frame);
-  Frame* FrameOf(const Node* node);
-  Frame* FrameOfEnter(const Node* node, Frame* parent);
+  using FrameOfSource = std::function<Frame*(const Node*)>;
+  // What a node's sources say of it; `around` is the loop of those that say nothing.
+  Frame* FrameOf(const Node* node, Frame* around, const FrameOfSource& of);
   int GatesOfNode(const Node* node, Frame* frame);
   int Intern(GateSet gates);
   int Union(int a, int b);

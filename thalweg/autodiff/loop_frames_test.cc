@@ -175,6 +175,46 @@ TEST_F(LoopFramesTest, NodesMadeLaterAreWhereTheyArePlaced) {
   EXPECT_EQ(made->depth, 2);
 }
 
+TEST_F(LoopFramesTest, LoopsMadeLaterForAnIterationAreFoundAndTheRestIsLeft) {
+  Output read, inside;
+  const Output limit = Number(100);
+  While("around", Number(1), limit, [&](Loop& loop, Output v) {
+    read = loop.Invariant(limit);
+    return inside = b_.Op("AddV2", {v, v});
+  });
+  LoopFrames frames(graph_);
+  Frame* const around = frames.NewFrame("gradient", nullptr);
+  const int first = graph_.num_nodes();
+  Output deep, body;
+  const Output before = b_.Op("Neg", {inside});
+  const Output last = While("outer", before, read, [&](Loop& outer, Output v) {
+    body = While("inner", v, outer.Invariant(inside), [&](Loop&, Output w) {
+      return deep = b_.Op("AddV2", {w, w});
+    });
+    return b_.Op("Identity", {body});
+  });
+  const Output after = b_.Op("Neg", {last});
+  ASSERT_TRUE(b_.ok()) << b_.status().ToString();
+  frames.PlaceLoops(graph_, first, around);
+  const Frame* const inner = frames.Of(deep.node);
+  ASSERT_NE(inner, nullptr);
+  EXPECT_EQ(inner->name, "inner");
+  EXPECT_EQ(inner->depth, 3);
+  const Frame* const outer = frames.Of(body.node);
+  ASSERT_EQ(inner->parent, outer);
+  EXPECT_EQ(outer->name, "outer");
+  EXPECT_EQ(outer->parent, around);
+  EXPECT_EQ(around->flaw, "") << "it is still being built";
+  EXPECT_EQ(outer->flaw, "");
+  ASSERT_EQ(outer->variables.size(), 1u);
+  EXPECT_EQ(outer->variables[0].enter->input(0), before);
+  EXPECT_EQ(outer->invariants.size(), 2u);
+  EXPECT_THAT(outer->exits, ElementsAre(last.node));
+  for (const Output& left : {before, last, after}) {
+    EXPECT_FALSE(frames.IsPlaced(left.node)) << left.ToString();
+  }
+}
+
 TEST_F(LoopFramesTest, AStackLinksTheLoopThatPushesToTheOneThatPops) {
   const AttrMap attrs = {{"elem_type", DType::kInt32}};
   const Output stack = b_.Op("StackV2", {Number(-1)}, attrs, "stack");

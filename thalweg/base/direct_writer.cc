@@ -65,7 +65,9 @@ DirectWriter::~DirectWriter() {
   if (owner_.IsThisProcess()) {
     const MutexLock lock(mutex_);
     ends_ = true;
-    changed_.NotifyAll();
+    changed_->NotifyAll();
+  } else {
+    static_cast<void>(changed_.release());
   }
   owner_.Join(thread_);
 }
@@ -73,7 +75,7 @@ DirectWriter::~DirectWriter() {
 void DirectWriter::WriteBuffers() {
   mutex_.Lock();
   while (true) {
-    while (full_.empty() && !ends_) changed_.Wait(mutex_);
+    while (full_.empty() && !ends_) changed_->Wait(mutex_);
     if (full_.empty()) break;
     const Buffer& buffer = full_.front();  // which stays where it is
     const bool goes_on = status_.ok();
@@ -83,7 +85,7 @@ void DirectWriter::WriteBuffers() {
     if (!status.ok()) status_ = std::move(status);
     free_.push_back(std::move(full_.front()));
     full_.pop_front();
-    changed_.NotifyAll();
+    changed_->NotifyAll();
   }
   mutex_.Unlock();
 }
@@ -112,13 +114,13 @@ Status DirectWriter::CheckProcess() const {
 Status DirectWriter::HandOver() {
   RETURN_IF_ERROR(CheckProcess());
   const MutexLock lock(mutex_);
-  while (free_.empty()) changed_.Wait(mutex_);
+  while (free_.empty()) changed_->Wait(mutex_);
   RETURN_IF_ERROR(status_);
   full_.push_back(std::move(filling_));
   filling_ = std::move(free_.back());
   filling_.size = 0;
   free_.pop_back();
-  changed_.NotifyAll();
+  changed_->NotifyAll();
   return OkStatus();
 }
 
@@ -137,7 +139,7 @@ Status DirectWriter::Drain() {
   RETURN_IF_ERROR(CheckProcess());
   {
     const MutexLock lock(mutex_);
-    while (!full_.empty()) changed_.Wait(mutex_);
+    while (!full_.empty()) changed_->Wait(mutex_);
     RETURN_IF_ERROR(status_);
   }
   SetDirect(fd_, false);  // the end is seldom at a multiple

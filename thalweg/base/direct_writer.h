@@ -63,7 +63,8 @@ class DirectWriter {
   const int number_;  // of those that there are, this one being the last
   Buffer filling_;    // of the caller
   Mutex mutex_;
-  CondVar changed_;
+  // Its end waits for the threads that wait; in a forked process these are not there to go on.
+  std::unique_ptr<CondVar> changed_ = std::make_unique<CondVar>();
   std::deque<Buffer> full_ GUARDED_BY(mutex_);  // the first is being written
   std::vector<Buffer> free_ GUARDED_BY(mutex_);
   Status status_ GUARDED_BY(mutex_);

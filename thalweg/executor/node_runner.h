@@ -86,27 +86,16 @@ class NodeRunner : public Propagation<kParallel> {
     unit_ = state.unit;
     if constexpr (kTrace) Record(instr, state.start_nanos);
     const Operand* operands = OperandsOf(instr);
-    const bool may_be_dead = plan_.program.nodes[instr.node].may_be_dead;
-    bool dead = false, charged = true;
-    for (uint32_t o = 0; o < instr.outputs && ended.status.ok(); ++o) {
-      const Tensor& output = *this->PlaceOf(iteration, operands[instr.inputs + o]);
-      if (!output.empty()) {
-        charged = charged && (!HasHostBlock(output) || ChargeHostOutput(instr, operands, output));
-        continue;
-      }
-      if (may_be_dead) {
-        dead |= o == 0;
-      } else {
-        ended.status = MissingOutput(o);
-      }
-    }
+    context_.SetOperands(operands, static_cast<int>(instr.inputs), static_cast<int>(instr.outputs));
     if (!ended.status.ok()) {
       Fail(instr, ended.status);
-    } else if (!charged || (MakesTexts(instr) && !ChargeTexts(instr, operands))) {
+    } else if (!AcceptOutputs(instr, context_.num_outputs()) ||
+               (MakesTexts(instr) && !ChargeTexts(instr, operands))) {
       // The step has failed.
     } else if (step_.Stopped()) {
       step_.MarkSkipped();
     } else {
+      const bool dead = instr.outputs > 0 && context_.output(0).empty();  // where it may be
       Run(unit, state.instr + 1, dead);
     }
     EndUnit(1);
@@ -258,24 +247,15 @@ class NodeRunner : public Propagation<kParallel> {
     for (int o = 0; o < outputs; ++o) Clear(context_.output(o));
     int64_t start = 0;
     if constexpr (kTrace) start = step_.args().trace->Start(instr.node);
-    Status status = instr.kernel->Compute(context_);
-    if constexpr (kTrace) Record(instr, start);
-    if (!status.ok()) [[unlikely]] {
-      Fail(instr, status);
-      return false;
-    }
-    for (int o = 0; o < outputs; ++o) {
-      const Tensor& output = context_.output(o);
-      if (!output.empty()) [[likely]] {
-        if (HasHostBlock(output) && !ChargeHostOutput(instr, operands, output)) [[unlikely]]
-          return false;
-        continue;
+    {
+      const Status status = instr.kernel->Compute(context_);
+      if constexpr (kTrace) Record(instr, start);
+      if (!status.ok()) [[unlikely]] {
+        Fail(instr, status);
+        return false;
       }
-      if (plan_.program.nodes[instr.node].may_be_dead) continue;
-      Fail(instr, MissingOutput(static_cast<uint32_t>(o)));
-      return false;
     }
-    return true;
+    return AcceptOutputs(instr, outputs);
   }
 
   void DropAll(const Instr& instr, const Operand* operands) {
@@ -293,22 +273,42 @@ class NodeRunner : public Propagation<kParallel> {
     }
     return true;
   }
-  // What a kernel has made in memory of the host counts, too, not what it hands on. A node without
-  // inputs hands on a constant or an argument.
-  [[gnu::noinline]] bool ChargeHostOutput(const Instr& instr, const Operand* operands,
-                                          const Tensor& output) {
-    if (instr.inputs == 0) return true;
-    for (uint32_t i = 0; i < instr.inputs; ++i) {
-      if (At(operands[i])->SharesBufferWith(output)) return true;
+  // What the kernel has made, which context_ has the operands of. False: the step has failed.
+  [[gnu::always_inline]] bool AcceptOutputs(const Instr& instr, int outputs) {
+    for (int o = 0; o < outputs; ++o) {
+      const Tensor& output = context_.output(o);
+      // Calls come last: for one in the loop, every node would save more registers.
+      if (output.empty() || HasHostBlock(output)) [[unlikely]]
+        return AcceptRareOutputs(instr);
     }
-    const Status status = ChargeHostBlock(*step_context_->allocator, output);
-    return status.ok() || (Fail(instr, status), false);
+    return true;
+  }
+  // One that is not there may be dead. What a kernel has made in memory of the host counts, too, not
+  // what it hands on. A node without inputs hands on a constant or an argument.
+  [[gnu::noinline, gnu::cold]] bool AcceptRareOutputs(const Instr& instr) {
+    for (int o = 0; o < context_.num_outputs(); ++o) {
+      const Tensor& output = context_.output(o);
+      Status status;
+      if (output.empty()) {
+        if (plan_.program.nodes[instr.node].may_be_dead) continue;
+        status = Internal("the kernel did not set output ", o);
+      } else if (HasHostBlock(output) && context_.num_inputs() > 0 && !IsHandedOn(output)) {
+        status = ChargeHostBlock(*step_context_->allocator, output);
+      }
+      if (!status.ok()) {
+        Fail(instr, status);
+        return false;
+      }
+    }
+    return true;
+  }
+  bool IsHandedOn(const Tensor& output) const {
+    for (int i = 0; i < context_.num_inputs(); ++i) {
+      if (context_.input(i).SharesBufferWith(output)) return true;
+    }
+    return false;
   }
   bool MakesTexts(const Instr& instr) const { return plan_.program.nodes[instr.node].makes_texts; }
-
-  static Status MissingOutput(uint32_t output) {
-    return Internal("the kernel did not set output ", output);
-  }
 
   // kSuspended: it must wait, or cannot be tried.
   Outcome TryAsync(const Instr& instr, const Operand* operands) {
@@ -322,13 +322,10 @@ class NodeRunner : public Propagation<kParallel> {
     if (!status.has_value()) return Outcome::kSuspended;
     if constexpr (kTrace) Record(instr, start);
     if (!status->ok()) return Fail(instr, *status);
-    for (uint32_t o = 0; o < instr.outputs; ++o) {
-      const Tensor& output = context_.output(static_cast<int>(o));
-      if (output.empty()) return Fail(instr, MissingOutput(o));
-      if (HasHostBlock(output) && !ChargeHostOutput(instr, operands, output))
-        return Outcome::kFailed;
+    if (!AcceptOutputs(instr, context_.num_outputs()) ||
+        (MakesTexts(instr) && !ChargeTexts(instr, operands))) {
+      return Outcome::kFailed;
     }
-    if (MakesTexts(instr) && !ChargeTexts(instr, operands)) return Outcome::kFailed;
     return Outcome::kDone;
   }
 

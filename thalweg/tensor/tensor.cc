@@ -179,10 +179,6 @@ Result<Layout> LayoutOf(DType dtype, const Shape& shape) {
   return layout;
 }
 
-}  // namespace
-
-namespace {
-
 std::string AllocationWords(DType dtype, const Shape& shape) {
   return StrCat("OOM when allocating tensor with shape", shape, " and type ", DTypeWord(dtype));
 }
@@ -217,7 +213,7 @@ Result<Tensor> Tensor::AllocateHost(DType dtype, const Shape& shape) {
   TensorRep* rep = NewOwnHeader(joined, dtype, shape, layout.n, true);
   if (rep == nullptr) return ResourceExhausted("out of memory");
   if (joined == 0) {
-    rep->block_bytes = (layout.bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+    rep->block_bytes = WholeBlocks(layout.bytes);
     rep->data = std::aligned_alloc(kTensorAlignment, rep->block_bytes);
     if (rep->data == nullptr) {
       DestroyHeader(rep, kChargedHeaderBytes);

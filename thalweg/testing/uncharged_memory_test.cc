@@ -17,11 +17,10 @@
 #include "thalweg/testing/case_trial.h"
 #include "thalweg/testing/heap_meter.h"
 #include "thalweg/testing/metered_kernels.h"
+#include "thalweg/testing/registries.h"
 #include "thalweg/testing/test_trials.h"
 
 namespace thalweg {
-
-void RegisterAllCpuKernels(KernelRegistry& registry);
 
 using UnchargedMemoryFixture = TrialFixture<CaseTrials>;
 
