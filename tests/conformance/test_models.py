@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from engines import OLD_PYTHON
+from releases import OLD_PYTHON, need_1_15
 
 import thalweg as tw
 
@@ -56,8 +56,8 @@ def compare(folder):
     return len(cases)
 
 
-@pytest.mark.skipif(not os.path.exists(OLD_PYTHON), reason="TensorFlow 1.15 is not installed")
 def test_models_of_1_15(tmp_path):
+    need_1_15()
     assert compare(written(str(tmp_path), OLD_PYTHON, "models_of_1_15.py")) == 14
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from both import Outcome, differ
 from cases import ROOT, numpy_type
-from engines import FOLDER, OLD_PYTHON
+from engines import FOLDER
+from releases import OLD_PYTHON
 from wire import read_records, unpack_array
 
 import thalweg as tw
