@@ -12,3 +12,9 @@ def need_1_15():
     """Leaves a test out where 1.15 could not be installed."""
     if not os.path.exists(OLD_PYTHON):
         pytest.skip("TensorFlow 1.15 has no Python 3.7 here")
+
+
+def their_environment():
+    """The environment of a program of TensorFlow's: without Thalweg, and without what 2.21 sets where it is imported in this very process,
+    by which 1.15 behaves as 2."""
+    return {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "TF2_BEHAVIOR")}

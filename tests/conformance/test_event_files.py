@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from releases import OLD_PYTHON, need_1_15
+from releases import OLD_PYTHON, need_1_15, their_environment
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "event_files.py")
 # Of each: its Python, its module, and whether it has scalar and the like of the second release without more packages.
@@ -17,7 +17,7 @@ ENGINES = {"thalweg": (sys.executable, "thalweg", True), "2.21": (sys.executable
 
 def call(engine, *arguments):
     python, module, _ = ENGINES[engine]
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH" or module == "thalweg"}
+    environment = dict(os.environ) if module == "thalweg" else their_environment()
     done = subprocess.run([python, PROGRAM, module, *arguments], env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from releases import OLD_PYTHON, need_1_15
+from releases import OLD_PYTHON, need_1_15, their_environment
 
 import thalweg as tw
 
@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def written(folder, python, program):
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment = their_environment()
     subprocess.run([python, os.path.join(HERE, program), folder], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                    timeout=600, check=True)
     return folder
