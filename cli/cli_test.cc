@@ -294,6 +294,9 @@ TEST_F(CommandTest, ServeListensAtAddressesOfVersion6) {
   if (std::ifstream("/proc/net/if_inet6").peek() == EOF) GTEST_SKIP() << "this host has no IPv6";
   EXPECT_THAT(ReadyLine(Path("ready"), "--listen [::1]:0"),
               ::testing::StartsWith("ready grpc://[::1]:"));
+}
+
+TEST_F(CommandTest, ServeReadsAddressesOfVersion6) {
   EXPECT_EQ(Run("serve --listen ::1:0"), 1);
   EXPECT_THAT(output, HasSubstr("[::1]:2222"));
   EXPECT_EQ(Run("serve --listen [::]:0"), 1);

@@ -79,6 +79,12 @@ void FileWork::Show(uint64_t done, uint64_t total) {
   }
 }
 
+std::vector<const char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<const char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(text.c_str());
+  return pointers;
+}
+
 std::string GetText(const std::function<TwBuffer*(TwStatus*)>& call) {
   const tw::internal::StatusHolder status;
   tw::Result<std::string> text = tw::internal::TextOf(call(status.c), status);

@@ -56,6 +56,9 @@ class FileWork {
   std::chrono::steady_clock::time_point next_;
 };
 
+// For a call of the library; they live as long as the texts.
+std::vector<const char*> Pointers(const std::vector<std::string>& texts);
+
 // What a call without progress gives.
 std::string GetText(const std::function<TwBuffer*(TwStatus*)>& call);
 inline Json GetJson(const std::function<TwBuffer*(TwStatus*)>& call) {

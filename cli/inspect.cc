@@ -102,28 +102,21 @@ void Summarize(const tw::Model& model, bool as_json) {
   PrintOperations(facts);
 }
 
-std::vector<const char*> Pointers(const std::vector<std::string>& names) {
-  std::vector<const char*> pointers;
-  for (const std::string& name : names) pointers.push_back(name.c_str());
-  return pointers;
-}
-
 // Without feeds, those of the signature; without fetches and targets, its outputs.
 void PrintPlan(const tw::Model& model, const InspectArgs& args) {
   std::vector<std::string> feeds = args.feeds, fetches = args.fetches;
-  tw::Result<tw::ModelSignature> signature = model.Signature(args.signature);
-  if (!signature.ok() && (fetches.empty() && args.targets.empty())) signature.status().OrThrow();
-  if (signature.ok()) {
-    const tw::ModelSignature wanted = signature.value();
-    if (!wanted.unusable.empty() && fetches.empty() && args.targets.empty()) {
-      model.Prepare(wanted.name).OrThrow();  // says why it cannot be run
+  const bool is_whole = fetches.empty() && args.targets.empty();
+  tw::Result<tw::ModelSignature> found = model.Signature(args.signature);
+  if (is_whole) found.status().OrThrow();
+  const tw::ModelSignature signature = found.ok() ? found.value() : tw::ModelSignature();
+  if (feeds.empty()) {
+    for (const tw::ModelTensor& input : signature.inputs) feeds.push_back(input.tensor);
+  }
+  if (is_whole) {
+    if (!signature.unusable.empty()) {
+      model.Prepare(signature.name).OrThrow();  // says why it cannot be run
     }
-    if (feeds.empty()) {
-      for (const tw::ModelTensor& input : wanted.inputs) feeds.push_back(input.tensor);
-    }
-    if (fetches.empty() && args.targets.empty()) {
-      for (const tw::ModelTensor& output : wanted.outputs) fetches.push_back(output.tensor);
-    }
+    for (const tw::ModelTensor& output : signature.outputs) fetches.push_back(output.tensor);
   }
   const std::vector<const char*> fed = Pointers(feeds), fetched = Pointers(fetches),
                                  targets = Pointers(args.targets);

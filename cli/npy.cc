@@ -243,11 +243,11 @@ tw::Tensor ReadNpy(const std::string& path) { return ParseNpy(ReadFile(path), pa
 std::string NpyOf(const tw::Tensor& tensor, const std::string& name) {
   const bool is_text = tensor.dtype() == tw::kString;
   const size_t width = is_text ? WidestText(tensor) : 0;
-  std::string descr = "|S" + std::to_string(width);
+  std::string descr = is_text ? "|S" + std::to_string(width) : "";
   for (const NpyType& known : kTypes) {
     if (known.dtype == tensor.dtype()) descr = known.descr;
   }
-  if (width == 0 && descr == "|S0") Fail(name, "NumPy's files have no type for its elements");
+  if (descr.empty()) Fail(name, "NumPy's files have no type for its elements");
   std::string shape;
   for (int64_t d : tensor.shape()) shape += std::to_string(d) + ", ";
   std::string header =

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "commands.h"
+#include "file_work.h"
 #include "npy.h"
 #include "thalweg/model.h"
 
@@ -48,12 +49,6 @@ std::string TensorOf(const std::vector<tw::ModelTensor>& tensors, const std::str
   const auto at = std::find_if(tensors.begin(), tensors.end(),
                                [&](const tw::ModelTensor& t) { return t.name == name; });
   return at == tensors.end() ? name : at->tensor;
-}
-
-std::vector<const char*> Pointers(const std::vector<std::string>& names) {
-  std::vector<const char*> pointers;
-  for (const std::string& name : names) pointers.push_back(name.c_str());
-  return pointers;
 }
 
 // Only what the fetches need.

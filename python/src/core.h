@@ -86,6 +86,11 @@ struct StatusDeleter {
 };
 using StatusPtr = std::unique_ptr<TwStatus, StatusDeleter>;
 inline StatusPtr NewStatus() { return StatusPtr(tw_status_new()); }
+// An owned reference.
+struct Decref {
+  void operator()(PyObject* o) const { Py_XDECREF(o); }
+};
+using Ref = std::unique_ptr<PyObject, Decref>;
 // Text of bytes that should be UTF-8; what is not shows as \\xNN.
 PyObject* Text(const char* bytes);
 // Raises the exception of the code; always null. `graph` (may be null) is where its node is found.

@@ -13,12 +13,6 @@ struct BuilderDeleter {
 };
 using BuilderPtr = std::unique_ptr<TwNodeBuilder, BuilderDeleter>;
 
-// An owned reference.
-struct Decref {
-  void operator()(PyObject* o) const { Py_XDECREF(o); }
-};
-using Ref = std::unique_ptr<PyObject, Decref>;
-
 bool TextOf(PyObject* value, const char** text, Py_ssize_t* size) {
   if (PyUnicode_Check(value)) {
     *text = PyUnicode_AsUTF8AndSize(value, size);

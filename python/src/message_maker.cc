@@ -5,11 +5,6 @@
 namespace thalweg_python {
 namespace {
 
-struct Decref {
-  void operator()(PyObject* o) const { Py_XDECREF(o); }
-};
-using Ref = std::unique_ptr<PyObject, Decref>;
-
 // Names of attributes, made once.
 struct Names {
   PyObject* part = PyUnicode_InternFromString("_part");

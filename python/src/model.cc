@@ -68,15 +68,21 @@ Py_ssize_t PlaceOf(const Function& function, PyObject* name, size_t likely) {
   return -1;
 }
 
-// Raises what the core says of names that do not fit.
-void RaiseNames(const ModelState& state, int32_t place, PyObject* names) {
+// Raises what the core says of names that do not fit; `unnamed`: the input that was given without
+// one, or -1.
+void RaiseNames(const ModelState& state, int32_t place, Py_ssize_t unnamed, PyObject* names) {
+  const Function& function = state.functions[static_cast<size_t>(place)];
   std::vector<const char*> given;
+  if (unnamed >= 0) {
+    given.push_back(PyUnicode_AsUTF8(function.inputs[static_cast<size_t>(unnamed)]));
+    if (given.back() == nullptr) return;
+  }
   for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
     given.push_back(PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i)));
     if (given.back() == nullptr) return;
   }
   const std::vector<TwTensor*> none(given.size());
-  std::vector<TwTensor*> results(state.functions[static_cast<size_t>(place)].outputs.size());
+  std::vector<TwTensor*> results(function.outputs.size());
   tw_model_run_names(state.model, place, nullptr, given.data(), none.data(),
                      static_cast<int32_t>(given.size()), results.data(), nullptr, ThreadStatus());
   Raise(ThreadStatus(), nullptr);
@@ -107,7 +113,7 @@ bool Convert(const ModelState& state, int32_t signature, Py_ssize_t input, PyObj
     NameInput(state, signature, function.inputs[i]);
     return false;
   }
-  tw_tensor_free(std::exchange(values[i], made));
+  values[i] = made;
   return true;
 }
 
@@ -126,27 +132,28 @@ bool FillInputs(const ModelState& state, int32_t place, PyObject* const* args, P
                 PyObject* names, TwTensor** values) {
   const Function& function = state.functions[static_cast<size_t>(place)];
   const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+  Py_ssize_t unnamed = -1;
   if (nargs > 0) {
-    const Py_ssize_t only = OnlyInput(function);
-    if (nargs > 1 || only < 0) {
+    unnamed = OnlyInput(function);
+    if (nargs > 1 || unnamed < 0) {
       PyErr_SetString(PyExc_TypeError,
                       "values are given by name, as in model(x=array); without one only where "
                       "there is one input");
       return false;
     }
-    if (!Convert(state, place, only, args[0], values)) return false;
+    if (!Convert(state, place, unnamed, args[0], values)) return false;
   }
   for (Py_ssize_t i = 0; i < named; ++i) {
     const Py_ssize_t input = PlaceOf(function, PyTuple_GET_ITEM(names, i), static_cast<size_t>(i));
-    if (input < 0) {
-      RaiseNames(state, place, names);
+    if (input < 0 || values[input] != nullptr) {
+      RaiseNames(state, place, unnamed, names);
       return false;
     }
     if (!Convert(state, place, input, args[nargs + i], values)) return false;
   }
   for (size_t i = 0; i < function.inputs.size(); ++i) {
     if (values[i] != nullptr || function.optional[i]) continue;
-    RaiseNames(state, place, names);
+    RaiseNames(state, place, unnamed, names);
     return false;
   }
   return true;

@@ -111,6 +111,9 @@ def test_wrong_values_are_told_in_one_sentence(frozen):
         with pytest.raises(tw.errors.InvalidArgumentError, match="signature 'serving_default': " + said) as refused:
             model(**values)
         assert refused.value.message.startswith(str(frozen))
+    for values, said in (({"x": [[3, 4]]}, "given twice 'x'" + inputs), ({"z": 1}, "unknown 'z'" + inputs)):
+        with pytest.raises(tw.errors.InvalidArgumentError, match="signature 'serving_default': " + said):
+            model([[1, 2]], **values)
     with pytest.raises(ValueError, match="signature 'serving_default': input 'x': ") as unfit:
         model(x="text")
     assert str(unfit.value).startswith(str(frozen))

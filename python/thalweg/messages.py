@@ -127,12 +127,12 @@ class Message:
         return self._part if self._part is not None else _core.make_message(self)
 
     def _tree_of(self, other):
-        """The tree of a message that is to be added, which may be protobuf's own of the same name."""
-        if type(other) is not type(self):
-            if not isinstance(other, Message) and type(other).__name__ == type(self).__name__ and hasattr(other, "SerializeToString"):
-                return _core.parse_message(self._full_name, other.SerializeToString())
+        """The tree of a message that is to be added: of this class, or of protobuf's own one of the same name."""
+        if type(other) is type(self):
+            return other._tree()
+        if isinstance(other, Message) or type(other).__name__ != type(self).__name__ or not hasattr(other, "SerializeToString"):
             raise TypeError(f"a {type(self).__name__} takes the fields of another one, not of a {type(other).__name__}")
-        return other._tree()
+        return _core.parse_message(self._full_name, other.SerializeToString())
 
     def _look(self):
         """The values of a message that was read; from here on they may change."""

@@ -7,10 +7,10 @@ import sys
 import time
 
 from cases import ROOT
+from releases import OLD_PYTHON
 from wire import read_records, write_record
 
 FOLDER = os.path.join(ROOT, "build", "conformance")
-OLD_PYTHON = os.path.join(ROOT, ".venvs", "conformance-1.15", "bin", "python")
 SPACE = 3 << 30  # of addresses: a kernel that asks for more fails as on a small machine
 
 

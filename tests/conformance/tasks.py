@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 
+from releases import OLD_PYTHON, ROOT
+
 from thalweg.cluster.local_cluster import free_ports
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(ROOT, "tests"))
 import serving  # noqa: E402
 
-OLD_PYTHON = os.path.join(ROOT, ".venvs", "conformance-1.15", "bin", "python")
 TASKS = [("worker", 0), ("ps", 0), ("worker", 1)]
 PYTHONS = {"new": sys.executable, "old": OLD_PYTHON}
 THEIR_SERVER = """

@@ -7,7 +7,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
-from tasks import OLD_PYTHON, TASKS, cluster_of
+from releases import need_1_15
+from tasks import TASKS, cluster_of
 from tensorflow import raw_ops
 
 tf.disable_v2_behavior()
@@ -47,8 +48,8 @@ def mixed_cluster(request):
     """The target of worker 0 of a cluster of both kinds; its configuration; whether TensorFlow's tasks are 2.21's; whether the leader
     finds the sender of a broadcast: 1.15 finds none where rank 0 of its own order sends."""
     kinds, leader = request.param
-    if "old" in kinds and not os.path.exists(OLD_PYTHON):
-        pytest.skip("no TensorFlow 1.15 here")
+    if "old" in kinds:
+        need_1_15()
     job, task = TASKS[leader]
     config = tf.ConfigProto(operation_timeout_in_ms=60000)
     config.experimental.collective_group_leader = f"/job:{job}/replica:0/task:{task}"

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from engines import OLD_PYTHON, ROOT
+from releases import OLD_PYTHON, ROOT
 
 COMMAND = os.path.join(ROOT, "build", os.environ.get("THALWEG_PRESET", "release"), "bin", "thalweg")
 GOLDEN = os.path.join(ROOT, "tests", "golden")

@@ -5,7 +5,8 @@ import os
 import subprocess
 
 import pytest
-from tasks import OLD_PYTHON, PYTHONS, cluster_of
+from releases import need_1_15
+from tasks import PYTHONS, cluster_of
 
 CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "loop_client.py")
 CLUSTERS = ["ours ours ours", "ours old ours", "ours ours old", "ours new new", "old ours old", "old old ours", "new ours new", "new new ours"]
@@ -13,8 +14,8 @@ CLUSTERS = ["ours ours ours", "ours old ours", "ours ours old", "ours new new", 
 
 def run(kinds):
     """What a client of the master's release says, a line a loop."""
-    if "old" in kinds and not os.path.exists(OLD_PYTHON):
-        pytest.skip("TensorFlow 1.15 has no Python 3.7 here")
+    if "old" in kinds:
+        need_1_15()
     python = PYTHONS["old" if kinds.startswith("old") else "new"]
     with cluster_of(kinds.split()) as target:
         return subprocess.run([python, CLIENT, target], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=240, check=True).stdout.split("\n")

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from engines import OLD_PYTHON
+from releases import OLD_PYTHON, need_1_15, their_environment
 
 import thalweg as tw
 
@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def written(folder, python, program):
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment = their_environment()
     subprocess.run([python, os.path.join(HERE, program), folder], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                    timeout=600, check=True)
     return folder
@@ -57,8 +57,8 @@ def compare(folder):
     return len(cases)
 
 
-@pytest.mark.skipif(not os.path.exists(OLD_PYTHON), reason="TensorFlow 1.15 is not installed")
 def test_models_of_1_15(tmp_path):
+    need_1_15()
     assert compare(written(str(tmp_path), OLD_PYTHON, "models_of_1_15.py")) == 14
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from both import Outcome, differ
 from cases import ROOT, numpy_type
-from engines import FOLDER, OLD_PYTHON
+from engines import FOLDER
+from releases import OLD_PYTHON, their_environment
 from wire import read_records, unpack_array
 
 import thalweg as tw
@@ -25,7 +26,7 @@ def graphs():
     if LIVE:
         os.makedirs(FOLDER, exist_ok=True)
         path = os.path.join(FOLDER, "old_graphs.gz")
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        environment = their_environment()
         subprocess.run([OLD_PYTHON, os.path.join(os.path.dirname(os.path.abspath(__file__)), "old_graphs.py"), path, str(COUNT)], check=True, env=environment,
                        stderr=subprocess.DEVNULL)
     with gzip.open(path) as f:

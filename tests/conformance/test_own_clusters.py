@@ -6,7 +6,8 @@ import os
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import pytest
 import tensorflow.compat.v1 as tf
-from tasks import OLD_PYTHON, cluster_of
+from releases import need_1_15
+from tasks import cluster_of
 
 tf.disable_v2_behavior()
 CHIEF, NEAR, FAR = "/job:chief/task:4", "/job:helper/task:1", "/job:helper/replica:0/task:3/cpu:0"
@@ -16,8 +17,8 @@ CLUSTERS = ["ours ours ours", "ours new ours", "ours ours new", "new ours ours",
 
 @pytest.fixture(name="cluster", params=CLUSTERS, ids=lambda p: p.replace(" ", "-"), scope="module")
 def servers(request):
-    if "old" in request.param and not os.path.exists(OLD_PYTHON):
-        pytest.skip("TensorFlow 1.15 has no Python 3.7 here")
+    if "old" in request.param:
+        need_1_15()
     with cluster_of(request.param.split(), every_target=True) as targets:
         yield targets
 

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from both import Outcome, differ
 from cases import numpy_type
-from engines import FOLDER, OLD_PYTHON
+from engines import FOLDER
+from releases import OLD_PYTHON, need_1_15, their_environment
 from nesting_plan import derivations_of_loops, random_old_plan, random_plan, size, smaller_plans, text_of
 from wire import read_records, unpack_array, write_record
 
@@ -38,7 +39,7 @@ class Release:
 
     def start(self):
         os.makedirs(FOLDER, exist_ok=True)
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        environment = their_environment()
         with open(os.path.join(FOLDER, f"nesting-{self.name}.log"), "wb") as log:
             command = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "nesting_worker.py")]
             if self.name == "thalweg":
@@ -68,8 +69,8 @@ def releases():
     started = {}
 
     def release(name):
-        if not os.path.exists(PYTHONS[name]):
-            pytest.skip("TensorFlow 1.15 has no Python 3.7 here")
+        if name == "1.15":
+            need_1_15()
         if name not in started:
             started[name] = Release(name)
         return started[name]

@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzer of what looks into record and event files: the first byte says file, compressed or not
-// (even), the rest is one; or records (odd), each a byte of its length and its bytes, framed with
-// right checksums. What the audit calls whole must be read, record by record; each reader sees as
-// many.
+// (even), the rest is one; or records (odd, test_framed_records.h). What the audit calls whole must
+// be read, record by record; each reader sees as many.
 #include "thalweg/base/check.h"
 #include "thalweg/files/event_tags.h"
 #include "thalweg/files/record_audit.h"
 #include "thalweg/files/record_files.h"
 #include "thalweg/files/record_statistics.h"
 #include "thalweg/files/record_text.h"
-#include "thalweg/io/record_framing.h"
+#include "thalweg/io/test_framed_records.h"
 #include "thalweg/io/test_memory_files.h"
 
 namespace thalweg {
 namespace {
-
-std::string FramedFile(std::string_view rest) {
-  std::string file;
-  while (!rest.empty()) {
-    const size_t length = std::min<size_t>(static_cast<uint8_t>(rest[0]), rest.size() - 1);
-    file += FrameRecord(rest.substr(1, length));
-    rest.remove_prefix(1 + length);
-  }
-  return file;
-}
 
 void Look(std::string_view record, RecordStatistics& statistics) {
   statistics.Add(record);
@@ -62,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   const bool is_framed = data[0] % 2 == 1;
-  const std::string file = is_framed ? FramedFile(rest) : std::string(rest);
+  const std::string file = is_framed ? FramedFile(RecordsOf(rest)) : std::string(rest);
   const auto bytes = [&](const std::string&) { return std::string_view(file); };
   MemoryFileSystem fs(bytes);
   const Result<Audit> audit = AuditRecords(fs, {"f"});

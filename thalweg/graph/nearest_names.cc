@@ -50,12 +50,14 @@ void NearestNames::Add(std::string_view candidate) {
   if (best_.size() > kKept) best_.pop_back();
 }
 
-std::string NearestNames::ToString() const {
+std::string NearestNames::Listed() const {
   std::string text;
   for (const auto& [distance, name] : best_) {
-    text.append(text.empty() ? "; nearest: '" : ", '").append(name).append("'");
+    text.append(text.empty() ? "'" : ", '").append(name).append("'");
   }
   return text;
 }
+
+std::string NearestNames::ToString() const { return best_.empty() ? "" : "; nearest: " + Listed(); }
 
 }  // namespace thalweg

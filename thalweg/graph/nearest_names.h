@@ -19,7 +19,8 @@ class NearestNames {
   explicit NearestNames(std::string_view wanted);
   void Add(std::string_view candidate);
   // Up to three, nearest first; empty text when nothing is near.
-  std::string ToString() const;
+  std::string ToString() const;  // "; nearest: 'MatMul', 'Abs'"
+  std::string Listed() const;    // "'MatMul', 'Abs'"
 
  private:
   static constexpr size_t kKept = 3;

@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzer of event files, and so of TFRecord files: the first byte says file (even), the rest is
-// one; or records (odd), each a byte of its length and its bytes, framed with right checksums. An
-// event that is read must be written and read again to an equal one.
+// one; or records (odd, test_framed_records.h). An event that is read must be written and read again
+// to an equal one.
 #include "thalweg/base/check.h"
 #include "thalweg/io/file_parts.h"
-#include "thalweg/io/record_framing.h"
+#include "thalweg/io/test_framed_records.h"
 #include "thalweg/io/test_memory_files.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 
 namespace thalweg {
 namespace {
-
-std::string FramedFile(std::string_view rest, std::vector<std::string>* records) {
-  std::string file;
-  while (!rest.empty()) {
-    const size_t length = std::min<size_t>(static_cast<uint8_t>(rest[0]), rest.size() - 1);
-    records->emplace_back(rest.substr(1, length));
-    file += FrameRecord(records->back());
-    rest.remove_prefix(1 + length);
-  }
-  return file;
-}
 
 void ReadEvent(std::string_view bytes) {
   const Result<OwnedMessage> event =
@@ -46,8 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   const bool framed = data[0] % 2 == 1;
-  std::vector<std::string> records;
-  const std::string file = framed ? FramedFile(rest, &records) : std::string(rest);
+  const std::vector<std::string> records = framed ? RecordsOf(rest) : std::vector<std::string>();
+  const std::string file = framed ? FramedFile(records) : std::string(rest);
   MemoryFileSystem fs([&](const std::string&) { return std::string_view(file); });
   Result<BlockFile> events = BlockFile::Open(fs, "events");
   CHECK(events.ok());

@@ -8,26 +8,12 @@
 
 #include "thalweg/graph/function.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/model/weights.h"
 #include "thalweg/proto/json_writer.h"
 #include "thalweg/proto/wire.h"
 
 namespace thalweg {
 namespace {
-
-// What a step's compiler replaces, or a feed: they need no kernel.
-constexpr std::string_view kReplaced[] = {"Case",
-                                          "For",
-                                          "If",
-                                          "PartitionedCall",
-                                          "Placeholder",
-                                          "PlaceholderV2",
-                                          "RemoteCall",
-                                          "While",
-                                          "StatelessCase",
-                                          "StatefulPartitionedCall",
-                                          "StatelessIf",
-                                          "SymbolicGradient",
-                                          "StatelessWhile"};
 
 struct VariableRow {
   std::string name;
@@ -68,8 +54,7 @@ std::vector<VariableRow> VariablesOf(const Model& model) {
   const std::unordered_set<const Node*> used = UsedNodes(model);
   std::vector<VariableRow> rows;
   for (const Node* node : model.graph()->Nodes()) {
-    const std::string& op = node->op_name();
-    if (op != "VarHandleOp" && op != "VariableV2" && op != "Variable") continue;
+    if (!IsVariable(*node)) continue;
     VariableRow row;
     row.node = node->name();
     row.is_used = used.count(node) > 0;
@@ -166,7 +151,7 @@ Result<std::map<std::string, uint64_t>> CountOperations(const Graph& graph) {
 Status AppendOperations(JsonWriter& json, const Model& model) {
   const Graph& graph = *model.graph();
   ASSIGN_OR_RETURN(const auto counts, CountOperations(graph));
-  std::set<std::string, std::less<>> runnable(std::begin(kReplaced), std::end(kReplaced));
+  std::set<std::string, std::less<>> runnable;
   for (const KernelEntry* entry : model.session()->environment().kernels().Entries()) {
     runnable.insert(entry->op);
   }

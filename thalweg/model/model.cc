@@ -150,14 +150,22 @@ Status Model::CheckInput(size_t signature, size_t i, const Tensor& value) const 
   return InvalidArgument(Label(signature), ": input ", input, " got ", Found(value));
 }
 
+Callable* Model::Prepared::Find(const std::vector<bool>& left_out) const {
+  for (const Plan& plan : plans) {
+    if (plan.left_out == left_out) return plan.callable.get();
+  }
+  return nullptr;
+}
+
+// The session lets one thread compile at a time; others wait there, within their own options.
 Result<Callable*> Model::PlanFor(size_t signature, const RunOptions& options,
                                  const std::vector<bool>& left_out) const {
   const ModelSignature& wanted = signatures_[signature];
   RETURN_IF_ERROR(wanted.usable.WithContext(Label(signature)));
   Prepared& prepared = prepared_[signature];
-  MutexLock lock(prepared.mutex);
-  for (const Plan& plan : prepared.plans) {
-    if (plan.left_out == left_out) return plan.callable.get();
+  {
+    MutexLock lock(prepared.mutex);
+    if (Callable* const found = prepared.Find(left_out); found != nullptr) return found;
   }
   Signature request;
   bool is_whole = true;
@@ -171,6 +179,8 @@ Result<Callable*> Model::PlanFor(size_t signature, const RunOptions& options,
   for (const ModelTensor& output : wanted.outputs) request.fetches.push_back(output.output);
   Result<std::shared_ptr<Callable>> made = session_->MakeCallable(request, RunOptions(), &options);
   RETURN_IF_ERROR(made.status().WithContext(Label(signature)));
+  MutexLock lock(prepared.mutex);
+  if (Callable* const found = prepared.Find(left_out); found != nullptr) return found;
   Callable* const callable = made->get();
   prepared.plans.push_back({left_out, std::move(*made)});
   if (is_whole) prepared.whole.store(callable, std::memory_order_release);

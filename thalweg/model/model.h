@@ -81,6 +81,8 @@ class Model {
     std::atomic<Callable*> whole = nullptr;  // no input left out; in `plans`
     Mutex mutex;
     std::vector<Plan> plans GUARDED_BY(mutex);
+    // Null where there is none yet.
+    Callable* Find(const std::vector<bool>& left_out) const REQUIRES(mutex);
   };
 
   Model() = default;

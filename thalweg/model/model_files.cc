@@ -27,25 +27,21 @@ bool IsText(const std::string& path) {
 }
 
 // Errors begin with the model's path.
-Result<std::string> Read(FileSystem& fs, const ModelFiles& files, const std::string& file) {
+Status Read(FileSystem& fs, const std::string& file, ModelFiles& files) {
   Result<std::string> bytes = ReadFile(fs, file);
-  if (bytes.ok()) return bytes;
-  return std::move(bytes).status().WithContext(files.path);
+  if (!bytes.ok()) return std::move(bytes).status().WithContext(files.path);
+  files.bytes = std::make_unique<std::string>(std::move(*bytes));
+  return OkStatus();
 }
 
-Result<OwnedMessage> Parse(const MessageDescriptor& type, std::string bytes, bool is_text) {
-  return is_text ? ParseText(type, bytes) : ParseMessage(type, std::move(bytes));
+Result<OwnedMessage> Parse(const MessageDescriptor& type, std::string_view bytes, bool is_text) {
+  return is_text ? ParseText(type, bytes) : ParseMessage(type, bytes, {.borrow = true});
 }
 
 // Nodes have operations; what a GraphDef has in the place of a MetaGraph's nodes, functions, has
 // none in that field.
-bool IsMetaGraph(const std::string& bytes, bool is_text) {
-  const MessageDescriptor& type = pb::MetaGraphDef::Descriptor();
-  const Result<OwnedMessage> read =
-      is_text ? ParseText(type, bytes)
-              : ParseMessage(type, std::string_view(bytes), {.borrow = true});
-  if (!read.ok()) return false;
-  const auto nodes = (*read)->GetMessage(pb::MetaGraphDef::kGraphDef).Messages(pb::GraphDef::kNode);
+bool IsMetaGraph(const Message& read) {
+  const auto nodes = read.GetMessage(pb::MetaGraphDef::kGraphDef).Messages(pb::GraphDef::kNode);
   return !nodes.empty() && !nodes[0]->GetString(pb::NodeDef::kOp).empty();
 }
 
@@ -99,9 +95,11 @@ Result<ModelFiles> ReadSavedModel(FileSystem& fs, ModelFiles files,
     }
   }
   files.kind = ModelKind::kSavedModel;
-  ASSIGN_OR_RETURN(std::string bytes, Read(fs, files, file));
-  if (bytes.empty()) return NotFound(files.path, ": half a model: ", NameOf(file), " is empty");
-  Result<OwnedMessage> parsed = Parse(pb::SavedModel::Descriptor(), std::move(bytes), !is_binary);
+  RETURN_IF_ERROR(Read(fs, file, files));
+  if (files.bytes->empty()) {
+    return NotFound(files.path, ": half a model: ", NameOf(file), " is empty");
+  }
+  Result<OwnedMessage> parsed = Parse(pb::SavedModel::Descriptor(), *files.bytes, !is_binary);
   if (!parsed.ok()) {
     return std::move(parsed).status().WithContext(StrCat(file, ": this is no SavedModel"));
   }
@@ -140,22 +138,23 @@ std::string_view OtherFormat(std::string_view bytes) {
 }
 
 Result<ModelFiles> ReadGraphFile(FileSystem& fs, ModelFiles files) {
-  ASSIGN_OR_RETURN(std::string bytes, Read(fs, files, files.path));
+  RETURN_IF_ERROR(Read(fs, files.path, files));
+  const std::string_view bytes = *files.bytes;
   if (bytes.empty()) return NotFound(files.path, ": half a model: the file is empty");
   if (const std::string_view other = OtherFormat(bytes); !other.empty()) {
     return Unimplemented(files.path, ": expected a SavedModel, a MetaGraph or a GraphDef, found ",
                          other, "; export a SavedModel from it");
   }
   const bool is_text = IsText(files.path);
-  if (IsMetaGraph(bytes, is_text)) {
+  Result<OwnedMessage> meta_graph = Parse(pb::MetaGraphDef::Descriptor(), bytes, is_text);
+  if (meta_graph.ok() && IsMetaGraph(**meta_graph)) {
     files.kind = ModelKind::kMetaGraph;
-    ASSIGN_OR_RETURN(files.message,
-                     Parse(pb::MetaGraphDef::Descriptor(), std::move(bytes), is_text));
+    files.message = std::move(*meta_graph);
     files.meta_graph = &*files.message;
     RETURN_IF_ERROR(FindCheckpoint(fs, files));
     return files;
   }
-  Result<OwnedMessage> graph = Parse(pb::GraphDef::Descriptor(), std::move(bytes), is_text);
+  Result<OwnedMessage> graph = Parse(pb::GraphDef::Descriptor(), bytes, is_text);
   if (!graph.ok()) {
     return std::move(graph).status().WithContext(
         StrCat(files.path, ": this is no model: neither a SavedModel, a MetaGraph nor a GraphDef"));

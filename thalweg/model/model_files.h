@@ -11,6 +11,7 @@
 // have; FailedPrecondition for a newer format; InvalidArgument for damaged messages.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct ModelFiles {
   std::string folder;                   // of a SavedModel
   std::string checkpoint;               // the prefix of its variables; "" where there is none
   std::string missing_checkpoint;       // where it was looked for in vain
+  std::unique_ptr<std::string> bytes;   // of the file; `message` points into them
   OwnedMessage message;                 // SavedModel, MetaGraphDef or GraphDef
   const Message* meta_graph = nullptr;  // in it; null for a GraphDef
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "thalweg/graph/function_body.h"
+#include "thalweg/passes/pass.h"
 #include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
@@ -93,11 +94,6 @@ Result<ModelSignature> ReadSignature(std::string_view name, const Message& def,
   RETURN_IF_ERROR(Resolve(graph, &signature.inputs));
   RETURN_IF_ERROR(Resolve(graph, &signature.outputs));
   return signature;
-}
-
-bool IsPlaceholder(const Node& node) {
-  const std::string& op = node.op_name();
-  return op == "Placeholder" || op == "PlaceholderV2" || op == "PlaceholderWithDefault";
 }
 
 ModelTensor Named(Node* node, int index) {

@@ -144,9 +144,10 @@ std::string UnknownOperations::Text(const Names& names) const {
   for (const std::string& name : names) {
     NearestNames near(name);
     for (const std::string_view known : registry_.Names()) near.Add(known);
-    std::string nearest = near.ToString();  // "; nearest: 'MatMul'"
-    if (!nearest.empty()) nearest = StrCat(" (", nearest.substr(2), ")");
-    text += StrCat(text.empty() ? "'" : ", '", name, "'", nearest);
+    text += StrCat(text.empty() ? "'" : ", '", name, "'");
+    if (const std::string nearest = near.Listed(); !nearest.empty()) {
+      text += StrCat(" (nearest: ", nearest, ")");
+    }
   }
   return text;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/model/weights.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,11 +15,9 @@ namespace {
 namespace mg = pb::MetaGraphDef;
 
 bool HasVariables(const Graph& graph) {
-  for (const Node* node : graph.Nodes()) {
-    const std::string& op = node->op_name();
-    if (op == "VarHandleOp" || op == "VariableV2" || op == "Variable") return true;
-  }
-  return false;
+  const std::vector<Node*> nodes = graph.Nodes();
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const Node* node) { return IsVariable(*node); });
 }
 
 Status CheckKnown(const UnknownOperations& unknown, const std::string& node,
@@ -96,6 +95,11 @@ Result<std::vector<Session::NamedTensor>> Assets(const ModelFiles& files) {
 }
 
 }  // namespace
+
+bool IsVariable(const Node& node) {
+  const std::string& op = node.op_name();
+  return op == "VarHandleOp" || op == "VariableV2" || op == "Variable";
+}
 
 Status RestoreWeights(const ModelFiles& files, const UnknownOperations& unknown,
                       const RunOptions& options, Session& session) {

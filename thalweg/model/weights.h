@@ -16,6 +16,9 @@
 
 namespace thalweg {
 
+// Whether the node holds a variable's state.
+bool IsVariable(const Node& node);
+
 Status RestoreWeights(const ModelFiles& files, const UnknownOperations& unknown,
                       const RunOptions& options, Session& session);
 // With the paths of assets, as they are now, in the place of those that the model was made with.

@@ -12,6 +12,7 @@ from thalweg.graph.tensor import Operation, Tensor
 from thalweg.graph.tensor_util import constant_value
 from thalweg.saved_model import constants as keys, signatures
 from thalweg.saving import meta_graph, saver
+from thalweg.saving.wrapped_savers import wait_for
 from thalweg.variables import variables
 
 if TYPE_CHECKING:
@@ -108,8 +109,7 @@ class Builder:
         folder = os.path.join(self._dir, keys.VARIABLES_DIRECTORY)
         os.makedirs(folder, exist_ok=True)
         given_saver.save(sess, os.path.join(folder, keys.VARIABLES_FILENAME), write_meta_graph=False, write_state=False)
-        if hasattr(given_saver, "wait"):  # one that a program has wrapped may know nothing of savers in the background
-            given_saver.wait()
+        wait_for(given_saver)
         state = os.path.join(folder, "checkpoint")
         if os.path.exists(state):  # that is for checkpoints of training
             os.remove(state)

@@ -14,6 +14,7 @@ from thalweg.graph.graph import GraphKeys
 from thalweg.graph.tensor import Operation
 from thalweg.messages import Summary
 from thalweg.saving.meta_graph import write_graph
+from thalweg.saving.wrapped_savers import is_saving, wait_for
 from thalweg.training.global_steps import get_global_step
 from thalweg.training.session_run_hook import SessionRunArgs, SessionRunHook
 
@@ -218,11 +219,6 @@ def _step_when_due(timer, step, run_context, run_values):
     return now if timer.should_trigger_for_step(now) else None
 
 
-def _is_saving(saver):
-    """Whether it still writes; a saver that a program has wrapped may not say."""
-    return getattr(saver, "is_saving", False)
-
-
 class CheckpointSaverHook(SessionRunHook):
     """Saves checkpoints every so many steps or seconds, at the beginning and at the end. With a saver that saves in the background
     listeners hear of a checkpoint after the first run that ends when it is written; the end waits for the last one."""
@@ -254,7 +250,7 @@ class CheckpointSaverHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        stops = self._unheard is not None and not _is_saving(self._saver) and self._tell(run_context.session)
+        stops = self._unheard is not None and not is_saving(self._saver) and self._tell(run_context.session)
         step = _step_when_due(self._timer, self._step, run_context, run_values)
         if step is not None:
             self._timer.update_last_triggered_step(step)
@@ -280,13 +276,12 @@ class CheckpointSaverHook(SessionRunHook):
         saver = self._saver_to_use()
         saver.save(session, self._path, global_step=int(step))
         self._unheard = step
-        return stops if _is_saving(saver) else self._tell(session) or stops
+        return stops if is_saving(saver) else self._tell(session) or stops
 
     def _tell(self, session):
         """Says that a checkpoint is there, when it is; whether a listener wants to stop."""
         step, self._unheard = self._unheard, None
-        if hasattr(self._saver_to_use(), "wait"):
-            self._saver_to_use().wait()
+        wait_for(self._saver_to_use())
         self._summaries.add_session_log(summary.SessionLog(status=summary.SessionLog.CHECKPOINT, checkpoint_path=self._path),
                                         int(step))
         return any([listener.after_save(session, step) for listener in self._listeners])
