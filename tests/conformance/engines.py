@@ -7,7 +7,7 @@ import sys
 import time
 
 from cases import ROOT
-from releases import OLD_PYTHON
+from releases import OLD_PYTHON, their_environment
 from wire import read_records, write_record
 
 FOLDER = os.path.join(ROOT, "build", "conformance")
@@ -33,10 +33,9 @@ class Run:
         self.file.close()
         if not self.ids:
             return
-        environment, own = dict(os.environ), os.path.join(FOLDER, self.name + ".files")
+        own = os.path.join(FOLDER, self.name + ".files")
         os.makedirs(own, exist_ok=True)  # files that cases write are the engine's own
-        if self.command[-1] != "thalweg":
-            environment.pop("PYTHONPATH", None)
+        environment = None if self.command[-1] == "thalweg" else their_environment()
         with open(self.answers + ".log", "wb") as log:
             self.process = subprocess.Popen([*self.command, self.requests, self.answers], env=environment, cwd=own, stdout=log, stderr=log,
                                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE)))

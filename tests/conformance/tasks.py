@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 
-from releases import OLD_PYTHON, ROOT
+from releases import OLD_PYTHON, ROOT, their_environment
 
 from thalweg.cluster.local_cluster import free_ports
 
@@ -40,7 +40,8 @@ def cluster_of(kinds, leader="", every_target=False):
         for (job, task), kind in zip(TASKS, kinds):
             quiet = {"stderr": subprocess.DEVNULL}
             running.append((kind, serving.serve(spec, job, task, *leads, **quiet) if kind == "ours" else subprocess.Popen(
-                [PYTHONS[kind], "-c", THEIR_SERVER, json.dumps(spec), job, str(task), leader], stdout=subprocess.PIPE, text=True, **quiet)))
+                [PYTHONS[kind], "-c", THEIR_SERVER, json.dumps(spec), job, str(task), leader], stdout=subprocess.PIPE, text=True, env=their_environment(),
+                **quiet)))
         for _, process in running:
             serving.ready(process)
         targets = [f"grpc://127.0.0.1:{port}" for port in ports]

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from releases import OLD_PYTHON, ROOT
+from releases import OLD_PYTHON, ROOT, their_environment
 
 COMMAND = os.path.join(ROOT, "build", os.environ.get("THALWEG_PRESET", "release"), "bin", "thalweg")
 GOLDEN = os.path.join(ROOT, "tests", "golden")
@@ -21,7 +21,7 @@ CHECKPOINTS = [os.path.join(GOLDEN, "checkpoints", release, name) for release in
 
 def theirs(release, kind, *paths):
     done = subprocess.run([PYTHONS[release], os.path.join(os.path.dirname(__file__), "file_reader.py"), kind, *paths],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300, env=their_environment())
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     return json.loads(done.stdout)
 

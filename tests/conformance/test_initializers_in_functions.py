@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from both import tf
+from releases import their_environment
 
 import thalweg as tw
 
@@ -16,8 +17,7 @@ WORDS = [b"red", b"blue", b"green", b"other"]
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     path = str(tmp_path_factory.mktemp("models") / "model")
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "resaved_model.py"), path], env=environment,
+    subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "resaved_model.py"), path], env=their_environment(),
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300, check=True)
     return {"first": path + "_first", "again": path}
 

@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import pytest
-from releases import need_1_15
+from releases import need_1_15, their_environment
 from tasks import PYTHONS, cluster_of
 
 CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "loop_client.py")
@@ -18,7 +18,8 @@ def run(kinds):
         need_1_15()
     python = PYTHONS["old" if kinds.startswith("old") else "new"]
     with cluster_of(kinds.split()) as target:
-        return subprocess.run([python, CLIENT, target], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=240, check=True).stdout.split("\n")
+        return subprocess.run([python, CLIENT, target], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=240, check=True,
+                              env=their_environment()).stdout.split("\n")
 
 
 @pytest.mark.parametrize("kinds", CLUSTERS)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from releases import OLD_PYTHON, need_1_15
+from releases import OLD_PYTHON, need_1_15, their_environment
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "partitioned.py")
 ENGINES = {"thalweg": [sys.executable, PROGRAM, "thalweg"], "2.21": [sys.executable, PROGRAM, "tensorflow"],
@@ -16,7 +16,8 @@ ENGINES = {"thalweg": [sys.executable, PROGRAM, "thalweg"], "2.21": [sys.executa
 
 
 def run(engine, *arguments):
-    done = subprocess.run([*ENGINES[engine], *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([*ENGINES[engine], *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                          env=None if engine == "thalweg" else their_environment())
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from releases import their_environment
 
 import thalweg as tw
 
@@ -63,11 +64,10 @@ np.savez(out + "/values.npz", x=x, keras=keras.serve(x).numpy(), **results)
 def exported(tmp_path_factory):
     """Written by a process of its own: this one has switched TensorFlow 2's behavior off."""
     folder = str(tmp_path_factory.mktemp("exported"))
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     program = os.path.join(folder, "export.py")  # tf.function reads its source
     with open(program, "w", encoding="utf-8") as f:
         f.write(EXPORT)
-    subprocess.run([sys.executable, program, folder], check=True, env=environment, stderr=subprocess.DEVNULL)
+    subprocess.run([sys.executable, program, folder], check=True, env=their_environment(), stderr=subprocess.DEVNULL)
     return folder
 
 
