@@ -18,6 +18,7 @@
 #define THALWEG_C_API_H_
 
 #include "thalweg/c_checkpoint.h"
+#include "thalweg/c_control_flow.h"
 #include "thalweg/c_files.h"
 #include "thalweg/c_message.h"
 #include "thalweg/c_model.h"
