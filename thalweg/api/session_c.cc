@@ -183,6 +183,9 @@ void tw_run_options_free(TwRunOptions* options) { delete options; }
 void tw_run_options_timeout_ms(TwRunOptions* options, int64_t timeout_ms) {
   if (options != nullptr) options->options.timeout = Milliseconds(timeout_ms);
 }
+void tw_run_options_timeout_spent_ms(TwRunOptions* options, int64_t spent_ms) {
+  if (options != nullptr) options->options.spent = Milliseconds(std::max<int64_t>(spent_ms, 0));
+}
 void tw_run_options_trace_level(TwRunOptions* options, int32_t level) {
   if (options == nullptr) return;
   options->options.trace = static_cast<TraceLevel>(level < 0 ? 0 : level > 3 ? 3 : level);

@@ -240,7 +240,8 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     constexpr std::chrono::nanoseconds kGrace = std::chrono::seconds(1);
     constexpr std::chrono::nanoseconds kMost = std::chrono::hours(24 * 365);
     const std::chrono::nanoseconds timeout = std::min(TimeoutOf(options), kMost);
-    return {.timeout = timeout.count() > 0 ? timeout + kGrace : timeout,
+    const std::chrono::nanoseconds left = timeout - std::min(options.spent, timeout);
+    return {.timeout = timeout.count() > 0 ? left + kGrace : timeout,
             .cancellation = options.cancellation != nullptr ? options.cancellation : &closing_};
   }
 
