@@ -150,8 +150,9 @@ void tw_session_free(TwSession* session) { delete session; }
 TwBuffer* tw_session_list_devices(TwSession* session, TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
     RETURN_IF_ERROR(RequireAll({{"session", session}}));
+    ASSIGN_OR_RETURN(const std::vector<DeviceDescription> devices, session->session->ListDevices());
     OwnedMessage response(pb::ListDevicesResponse::Descriptor());
-    for (const DeviceDescription& device : session->session->ListDevices()) {
+    for (const DeviceDescription& device : devices) {
       Message* const out = response->Add(pb::ListDevicesResponse::kLocalDevice);
       out->SetString(pb::DeviceAttributes::kName, device.name);
       out->SetString(pb::DeviceAttributes::kDeviceType, device.type);
