@@ -124,6 +124,7 @@ child = os.fork()
 if child == 0:
     says(lambda: session.run(value))
     says(lambda: session.run(value + 1))
+    says(session.list_devices)
     says(lambda: tf.Session(server.target).run(value))
     says(lambda: tf.train.Server.create_local_server().target)
     says(lambda: tf.Session.reset(server.target))
@@ -148,7 +149,7 @@ print("end of the parent")
 
 
 def test_a_fork_is_told_what_it_does_not_have():
-    assert run(FORK) == ["forked"] * 6 + ["5", "5", "end of the child", "end of the parent"]
+    assert run(FORK) == ["forked"] * 7 + ["5", "5", "end of the child", "end of the parent"]
 
 
 def test_a_fork_may_be_the_first_to_use_servers():

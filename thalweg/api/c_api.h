@@ -391,6 +391,8 @@ TW_EXPORT TwCode tw_target_reset(const char* target, const char* const* containe
 TW_EXPORT TwRunOptions* tw_run_options_new(void);
 TW_EXPORT void tw_run_options_free(TwRunOptions* options);
 TW_EXPORT void tw_run_options_timeout_ms(TwRunOptions* options, int64_t timeout_ms);
+/* How much of the timeout has gone before the call. Errors say the whole timeout. */
+TW_EXPORT void tw_run_options_timeout_spent_ms(TwRunOptions* options, int64_t spent_ms);
 TW_EXPORT void tw_run_options_trace_level(TwRunOptions* options,
                                           int32_t level); /* RunOptions.TraceLevel's numbers */
 TW_EXPORT void tw_run_options_output_partition_graphs(TwRunOptions* options, int32_t on);

@@ -144,7 +144,7 @@ class LocalSession : public Session {
     run->Cancel(Cancelled("the partial run was given up"));
   }
 
-  std::vector<DeviceDescription> ListDevices() const override {
+  Result<std::vector<DeviceDescription>> ListDevices() override {
     std::vector<DeviceDescription> devices;
     for (Device* const device : core_->devices()) {
       devices.push_back({.name = device->full_name(),

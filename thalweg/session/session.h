@@ -100,7 +100,7 @@ class Session {
   // Cancels what is left of a partial run and forgets its handle; nothing when it is over.
   virtual void EndPartialRun(const std::string& handle) = 0;
 
-  virtual std::vector<DeviceDescription> ListDevices() const = 0;
+  virtual Result<std::vector<DeviceDescription>> ListDevices() = 0;
   // Why the node would run where it would: constraints, colocation, kernels, the choice, a line
   // each.
   virtual Result<std::string> ExplainPlacement(std::string_view node) = 0;

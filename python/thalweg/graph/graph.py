@@ -331,9 +331,13 @@ class Graph(_core.Graph):
 
     def _fed_by_name(self, name):
         try:
-            return self._element_of_name(name)
+            found = self._element_of_name(name)
         except (KeyError, ValueError) as error:
             raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
+        if isinstance(found, Operation):
+            hint = f"its first output is '{name}:0'" if found._num_outputs else "it has no outputs"
+            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {_no_tensor(name)} (Of this operation: {hint}.)")
+        return found
 
     def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         """The Tensor or Operation of a name, or of what stands for one; a KeyError or ValueError where it is not of this graph."""
@@ -346,8 +350,7 @@ class Graph(_core.Graph):
             if isinstance(found, Tensor) and not allow_tensor:
                 raise ValueError(f"Name {obj!r} appears to refer to a Tensor, not a Operation.")
             if isinstance(found, Operation) and not allow_operation:
-                raise ValueError(f"The name '{obj}' refers to an Operation, not a Tensor. Tensor names must be of the "
-                                 "form \"<op_name>:<output_index>\".")
+                raise ValueError(_no_tensor(obj))
             return found
         if (isinstance(obj, Tensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
             if obj.graph is not self:
@@ -556,6 +559,10 @@ class NodeView:
         if self.type in ("Variable", "VariableV2"):
             return [NodeOutput(as_shape(self.get_attr("shape")), self.get_attr("dtype"))]
         return [NodeOutput(as_shape([]), dtypes.resource)] if self.type == "VarHandleOp" else []
+
+
+def _no_tensor(name):
+    return f"The name '{name}' refers to an Operation, not a Tensor. Tensor names must be of the form \"<op_name>:<output_index>\"."
 
 
 class _Default(threading.local):
