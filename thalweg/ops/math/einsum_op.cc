@@ -34,6 +34,12 @@ Status EinsumShape(ShapeContext& c) {
       if (!dots) c.set_output(0, PartialShape::OfRank(static_cast<int>(equation.output.size())));
       return OkStatus();
     }
+    const std::string& labels = equation.inputs[static_cast<size_t>(i)];
+    const bool dots = labels.find(EinsumEquation::kEllipsis) != std::string::npos;
+    const int64_t named = static_cast<int64_t>(labels.size()) - (dots ? 1 : 0),
+                  rank = c.input(i).rank();
+    RETURN_IF_ERROR(Explained(dots ? CheckRankAtLeast(rank, named) : CheckRank(rank, named),
+                              "of input ", i, " of '", text, "'"));
     ranks.push_back(c.input(i).rank());
   }
   ASSIGN_OR_RETURN(const EinsumLabels labels, equation.Expand(ranks));
@@ -44,11 +50,8 @@ Status EinsumShape(ShapeContext& c) {
       const int64_t size = c.input(i).dim(d);
       const auto known = sizes.try_emplace(label, size).first;
       Result<int64_t> merged = MergeSizes(label, known->second, size);
-      if (!merged.ok()) {
-        return InvalidArgument("Expected dimension ", known->second, " at axis ", d, " of input ",
-                               i, " shaped ", c.input(i).ToString(), " of '", text,
-                               "' but got dimension ", size);
-      }
+      RETURN_IF_ERROR(Explained(merged.status(), "at axis ", d, " of input ", i,
+                                ", whose shape is ", c.input(i), ", of '", text, "'"));
       known->second = *merged;
     }
   }

@@ -18,10 +18,9 @@ Status BiasAddShape(ShapeContext& c) {
   if (x.known_rank()) {
     const int last = x.rank() - 1;
     const Result<int64_t> channels = MergeDims(x.dim(last), bias.dim(0));
-    if (!channels.ok()) {
-      return InvalidArgument("Must provide as many biases as the last dimension of the input: ",
-                             bias.ToString(), " vs. ", x.ToString());
-    }
+    RETURN_IF_ERROR(Explained(
+        channels.status(),
+        "as many biases are needed as the last dimension of the input has: ", bias, " vs. ", x));
     x.set_dim(last, *channels);
   }
   c.set_output(0, x);

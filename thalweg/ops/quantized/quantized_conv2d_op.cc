@@ -37,7 +37,7 @@ Status ConvShape(ShapeContext& c) {
     ASSIGN_OR_RETURN(const int64_t channels, MergeDims(bias.dim(0), out.dim(3)));
     out.set_dim(3, channels);
   }
-  RETURN_IF_ERROR(ScalarInputs(c, next, 2));
+  RETURN_IF_ERROR(ScalarInputs(c, next, name == "QuantizedConv2D" ? 4 : 2));
   c.set_output(0, out);
   // Products in a range of their channel, if the filter has such; or in the wanted range.
   const bool requantize = name.find("AndRequantize") != std::string_view::npos;
