@@ -104,6 +104,10 @@ Status MatrixSetDiagShape(ShapeContext& c) {
   RETURN_IF_ERROR(CheckPackedRank(diagonal, matrix, range, c.num_inputs() > 2));
   if (range.known && matrix.known_rank()) {
     ASSIGN_OR_RETURN(const PartialShape packed, PackedShape(matrix, range.value));
+    if (c.num_inputs() == 2 && diagonal.known_rank()) {
+      const int last = packed.rank() - 1;
+      RETURN_IF_ERROR(MergeDims(packed.dim(last), diagonal.dim(last)).status());
+    }
     RETURN_IF_ERROR(packed.MergeWith(diagonal).status());
   }
   c.set_output(0, matrix);

@@ -11,11 +11,11 @@ Result<PartialShape> SystemsShape(const PartialShape& diagonals, int64_t rows,
   const Result<PartialShape> batch = WithLast(diagonals, {}).MergeWith(WithLast(rhs, {}));
   RETURN_IF_ERROR(
       Explained(batch.status(), "the batches of diagonals ", diagonals, " and rhs ", rhs));
-  RETURN_IF_ERROR(
-      Explained(CheckDim(RowsOf(diagonals), rows), "the rows of diagonals ", diagonals));
   const Result<int64_t> n = MergeDims(ColumnsOf(diagonals), RowsOf(rhs));
   RETURN_IF_ERROR(
       Explained(n.status(), "the columns of diagonals ", diagonals, " are the rows of rhs ", rhs));
+  RETURN_IF_ERROR(
+      Explained(CheckDim(RowsOf(diagonals), rows), "the rows of diagonals ", diagonals));
   return batch->Concatenate(PartialShape{*n, ColumnsOf(rhs)});
 }
 

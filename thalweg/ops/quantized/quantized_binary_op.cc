@@ -12,7 +12,7 @@ Status BinaryShape(ShapeContext& c) {
 }
 
 Status BiasAddShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(PartialShape x, c.InputWithRankAtLeast(0, 1));
+  ASSIGN_OR_RETURN(PartialShape x, c.InputWithRankAtLeast(0, 2));
   ASSIGN_OR_RETURN(const PartialShape bias, c.InputWithRank(1, 1));
   RETURN_IF_ERROR(ScalarInputs(c, 2, 4));
   if (x.known_rank()) {

@@ -17,8 +17,7 @@ inline Status CheckKey(const ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape key, c.InputWithRank(1, 1));
   RETURN_IF_ERROR(c.InputWithRank(2, 1).status());
   RETURN_IF_ERROR(c.InputWithRank(3, 0).status());
-  if (key.dim(0) < 0 || key.dim(0) == 1) return OkStatus();
-  return InvalidArgument("key must have shape [1], not ", key);
+  return Explained(CheckDim(key.dim(0), 1), "the length of the key");
 }
 
 }  // namespace thalweg
