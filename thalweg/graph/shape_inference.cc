@@ -136,6 +136,17 @@ Status CheckRankAtMost(int64_t rank, int64_t wanted) {
   return InvalidArgument("Shape must be at most rank ", wanted, " but is rank ", rank);
 }
 
+Result<PartialShape> MergePrefix(const PartialShape& shape, const PartialShape& prefix) {
+  if (!shape.known_rank() || !prefix.known_rank()) return shape;
+  RETURN_IF_ERROR(CheckRankAtLeast(shape.rank(), prefix.rank()));
+  PartialShape merged = shape;
+  for (int d = 0; d < prefix.rank(); ++d) {
+    ASSIGN_OR_RETURN(const int64_t dim, MergeDims(shape.dim(d), prefix.dim(d)));
+    merged.set_dim(d, dim);
+  }
+  return merged;
+}
+
 Result<int64_t> DivideDim(int64_t dim, int64_t divisor) {
   if (dim < 0 || divisor <= 0) return PartialShape::kUnknownDim;
   if (dim % divisor == 0) return dim / divisor;

@@ -84,6 +84,9 @@ Status CheckDim(int64_t dim, int64_t wanted);
 Status CheckRank(int64_t rank, int64_t wanted);
 Status CheckRankAtLeast(int64_t rank, int64_t wanted);
 Status CheckRankAtMost(int64_t rank, int64_t wanted);
+// The shape of a tensor whose first dimensions are `prefix`, as far as both say; InvalidArgument, in
+// the words of CheckRankAtLeast and MergeDims, where they do not.
+Result<PartialShape> MergePrefix(const PartialShape& shape, const PartialShape& prefix);
 // How often `divisor` fits into a dimension; InvalidArgument when something is left.
 Result<int64_t> DivideDim(int64_t dim, int64_t divisor);
 

@@ -22,8 +22,6 @@ Layout LayoutOf(const Node& node) {
 
 // Joins `next` to what is known of the values before it; the dimension `axis` adds up.
 Status Join(PartialShape& joined, const PartialShape& next, int axis, int input) {
-  RETURN_IF_ERROR(Explained(CheckRank(next.rank(), joined.rank()), "input ", input, " is ", next,
-                            ", those before it ", joined));
   for (int d = 0; d < joined.rank(); ++d) {
     if (d == axis) {
       const bool known = joined.dim(d) >= 0 && next.dim(d) >= 0;
@@ -59,6 +57,9 @@ Status ConcatShape(ShapeContext& c) {
   bool all_known = true;
   for (int i = layout.begin; i < layout.end; ++i) {
     if (c.input(i).known_rank()) {
+      RETURN_IF_ERROR(Explained(CheckRank(c.input(i).rank(), rank), "input ", i - layout.begin,
+                                " is ", c.input(i), ", of ", rank,
+                                " dimensions were those before"));
       rank = c.input(i).rank();
     } else {
       all_known = false;

@@ -23,7 +23,10 @@ TEST(CrossTest, Cases) {
       .Try({In({3}, {1, 2, 3}), In({3}, {3, 2, 1})})
       .Try({In({0, 3}), In({0, 3})})
       .Bad({In({2, 3}), In({3})}, {}, Code::kInvalidArgument, "")
-      .Bad({In({}), In({})}, {}, Code::kInvalidArgument, "at least vectors")
+      .Bad({In({}), In({})}, {}, Code::kInvalidArgument,
+           "Shape must be at least rank 1 but is rank 0 for ", "at least vectors")
+      .Bad({In({}), In({3})}, {}, Code::kInvalidArgument,
+           "Shape must be at least rank 1 but is rank 0 for ", "one shape")
       .Run();
 }
 

@@ -31,17 +31,12 @@ Status SortedShape(ShapeContext& c) {
 
 Status UnsortedShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(2, 0).status());
-  const PartialShape &data = c.input(0), &ids = c.input(1);
+  const PartialShape& ids = c.input(1);
+  Result<PartialShape> merged = MergePrefix(c.input(0), ids);
+  RETURN_IF_ERROR(Explained(merged.status(), "data must start with the shape of segment_ids: ",
+                            c.input(0), " against ", ids));
+  const PartialShape data = *std::move(merged);
   if (!data.known_rank() || !ids.known_rank()) return OkStatus();
-  if (ids.rank() > data.rank()) {
-    return InvalidArgument("segment_ids must not have more dimensions than data: ", ids.ToString(),
-                           " against ", data.ToString());
-  }
-  for (int d = 0; d < ids.rank(); ++d) {
-    RETURN_IF_ERROR(Explained(MergeDims(data.dim(d), ids.dim(d)).status(),
-                              "data must start with the shape of segment_ids: ", data, " against ",
-                              ids));
-  }
   const Tensor num = c.InputValue(2);
   int64_t segments = PartialShape::kUnknownDim;
   if (!num.empty()) {

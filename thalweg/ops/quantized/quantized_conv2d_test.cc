@@ -171,9 +171,11 @@ TEST(QuantizedConv2DTest, Cases) {
         .Bad({In({1, 5, 6, 3}), In({2, 3, 3, 4}), In({1}), End(2), End(0), End(3)},
              Sliding("VALID"), Code::kInvalidArgument, "rank")
         .Bad({In({1, 5, 6, 3}), In({2, 3, 3, 4}), End(0), End(2), In({3}), In({2})},
-             Sliding("VALID"), Code::kInvalidArgument, "")
+             Sliding("VALID"), Code::kInvalidArgument, "Shape must be rank 0 but is rank 1 for ",
+             "")
         .Bad({In({1, 5, 6, 3}), In({2, 3, 3, 4}), End(0), End(2), In({1}), End(3)},
-             Sliding("VALID"), Code::kInvalidArgument, "one number or one for each")
+             Sliding("VALID"), Code::kInvalidArgument, "Shape must be rank 0 but is rank 1 for ",
+             "one number or one for each")
         .Bad({In({1, 5, 6, 3}), In({2, 3, 3, 4}), End(0), End(2), End(0), End(3)}, wrong,
              Code::kInvalidArgument, "positive")
         .Run();
