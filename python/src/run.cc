@@ -35,6 +35,12 @@ PreparedPtr Prepare(PyObject* self, PyObject* fetches, PyObject* feed_dict, Key 
   SessionState* state = AsSession(self)->state;
   auto prepared = std::make_shared<Prepared>();
   PyObject* graph = AsSession(self)->graph;
+  if (tw_graph_num_nodes(GraphOf(graph)) == 0) {
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "The Session graph is empty. Add operations to the graph before calling run().");
+    return nullptr;
+  }
   if (!prepared->request.AddFetches(graph, fetches) ||
       !prepared->request.AddFeeds(graph, feed_dict) ||
       !Compile(self, prepared.get(), options, millis)) {

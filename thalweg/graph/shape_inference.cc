@@ -2,6 +2,7 @@
 #include "thalweg/graph/shape_inference.h"
 
 #include "thalweg/graph/shape_values.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -134,6 +135,12 @@ Status CheckRankAtLeast(int64_t rank, int64_t wanted) {
 Status CheckRankAtMost(int64_t rank, int64_t wanted) {
   if (rank <= wanted) return OkStatus();
   return InvalidArgument("Shape must be at most rank ", wanted, " but is rank ", rank);
+}
+
+Result<int> CheckAxis(int64_t axis, int rank) {
+  const std::optional<int> found = AxisFromFront(axis, rank);
+  if (found.has_value()) return *found;
+  return CheckRankAtLeast(rank, axis < 0 ? -(axis + 1) + int64_t{1} : axis + 1);
 }
 
 Result<PartialShape> MergePrefix(const PartialShape& shape, const PartialShape& prefix) {

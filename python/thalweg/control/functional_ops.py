@@ -22,7 +22,8 @@ def _rows(elems):
     """The tensors of a structure, and how many rows they have: a number, or a tensor."""
     flat = [convert_to_tensor(e, name="elem") for e in nest.flatten(elems)]
     for e in flat:
-        e.shape.with_rank_at_least(1)
+        if e.shape.ndims == 0:
+            raise ValueError("elems must be a 1+ dimensional Tensor, not a scalar")
     count = flat[0].shape[0].value if flat[0].shape.ndims is not None else None
     return flat, array_ops.shape(flat[0])[0] if count is None else count
 

@@ -284,7 +284,7 @@ def _expand_feeds(feed_dict):
     """feed_dict with tensors and names as keys."""
     plain = {}
     if not hasattr(feed_dict, "items"):
-        raise TypeError(f"feed_dict must be a dict from tensors to values, got {feed_dict!r}")
+        raise TypeError(f"input must be a dictionary: feed_dict maps tensors to values, got {feed_dict!r}")
     for key, value in feed_dict.items():
         parts, known = getattr(key, "_feed_parts", None), _known_function(key, 2)
         if known is not None:

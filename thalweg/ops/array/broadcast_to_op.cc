@@ -11,15 +11,13 @@ Status BroadcastToShape(ShapeContext& c) {
   const PartialShape to = c.InputAsShape(1);
   const PartialShape& from = c.input(0);
   if (from.known_rank() && to.known_rank()) {
-    if (from.rank() > to.rank()) {
-      return InvalidArgument("a value of shape ", from,
-                             " cannot be broadcast to the lower rank of ", to);
-    }
+    RETURN_IF_ERROR(Explained(CheckRankAtMost(from.rank(), to.rank()), "a value of shape ", from,
+                              " cannot be broadcast to the lower rank of ", to));
     for (int i = 1; i <= from.rank(); ++i) {
       const int64_t have = from.dim(from.rank() - i), want = to.dim(to.rank() - i);
-      if (have > 1 && want >= 0 && have != want) {
-        return InvalidArgument("a value of shape ", from, " cannot be broadcast to shape ", to);
-      }
+      if (have == 1) continue;
+      RETURN_IF_ERROR(Explained(MergeDims(have, want).status(), "a value of shape ", from,
+                                " cannot be broadcast to shape ", to));
     }
   }
   c.set_output(0, to);

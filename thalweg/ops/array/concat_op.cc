@@ -70,7 +70,7 @@ Status ConcatShape(ShapeContext& c) {
     c.set_output(0, PartialShape::OfRank(rank));
     return OkStatus();
   }
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(axis_value, 0), rank, "axis"));
+  ASSIGN_OR_RETURN(const int axis, CheckAxis(IntAt(axis_value, 0), rank));
   PartialShape joined;
   for (int i = layout.begin; i < layout.end; ++i) {
     if (!c.input(i).known_rank()) continue;

@@ -2,6 +2,7 @@
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -11,7 +12,7 @@ Status ReverseShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape dims, c.InputWithRank(1, 1));
   const int64_t rank = dims.dim(0);
   if (c.input(0).known_rank()) {
-    RETURN_IF_ERROR(MergeDims(rank, c.input(0).rank()).status());
+    RETURN_IF_ERROR(CheckRank(c.input(0).rank(), rank));
   } else if (rank >= 0 && rank <= kMaxRank) {
     c.set_output(0, PartialShape::OfRank(static_cast<int>(rank)));
     return OkStatus();
@@ -24,7 +25,10 @@ Status ReverseV2Shape(ShapeContext& c) {
   const Tensor axes = c.InputValue(1);
   if (!axes.empty() && c.input(0).known_rank()) {
     for (int64_t i = 0; i < axes.num_elements(); ++i) {
-      RETURN_IF_ERROR(NormalizeAxis(IntAt(axes, i), c.input(0).rank(), "axis").status());
+      const int64_t axis = IntAt(axes, i);
+      if (AxisFromFront(axis, c.input(0).rank()).has_value()) continue;
+      return InvalidArgument("'axis'[", i, "] = ", axis, " is out of valid range [0, ",
+                             c.input(0).rank() - 1);
     }
   }
   return UnchangedShape(c);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "thalweg/testing/kernel_call.h"
 #include "thalweg/testing/op_case.h"
 
 namespace thalweg {
@@ -34,6 +35,9 @@ TEST(CrossTest, OnlyThreeElements) {
   const Tensor two = Tensor::Vector<float>({1, 2});
   const Status status = RunOp("Cross", {two, two}).status();
   EXPECT_NE(status.message().find("must be 3"), std::string_view::npos) << status.ToString();
+  const Status step = KernelCall("Cross", {two, two}).Run();
+  EXPECT_EQ(step.code(), Code::kFailedPrecondition);
+  EXPECT_TRUE(step.message().starts_with("Cross-products are only defined for 3-element vectors"));
 }
 
 }  // namespace

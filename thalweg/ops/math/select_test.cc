@@ -45,7 +45,7 @@ TEST(SelectTest, Select) {
       .Try({In({0, 2}), In({0, 2}), In({0, 2})})
       .Bad({In({3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument,
            "Dimension 0 in both shapes must be equal, but are 3 and 2. Shapes are [3] and [2].",
-           "has an element for each row")
+           "Number of batches of 'then' must match size of 'cond', but saw: 2 vs. 3")
       .Bad({In({1, 3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument,
            "Dimension 0 in both shapes must be equal, but are 2 and 1. Shapes are [2,3] and [1,3].",
            "condition must be")

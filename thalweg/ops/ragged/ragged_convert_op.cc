@@ -39,6 +39,7 @@ Result<int> RaggedDims(const Node& node) {
 
 Status ToTensorShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const int ragged, RaggedDims(c.node()));
+  RETURN_IF_ERROR(CheckRankAtMost(c.input(0).rank(), 1));
   ASSIGN_OR_RETURN(const PartialShape values, c.InputWithRankAtLeast(1, 1));
   const PartialShape wanted = c.InputAsShape(0);
   if (!values.known_rank()) {

@@ -94,6 +94,8 @@ TEST(RaggedConvertTest, ToTensorErrors) {
   const Tensor three = Tensor::Scalar<int64_t>(3);
   bad(ids({-1}), kNine, {kRows}, {"ROW_SPLITS"}, "");
   bad(ids({}), kNine, {kRows}, {"ROW_SPLITS"}, "cannot have shape []");
+  bad(Numbers<int64_t>({-1, -1}, Shape{1, 2}), kNine, {kRows}, {"ROW_SPLITS"},
+      "Shape must be at most rank 1 but is rank 2 for ");
   bad(ids({-2, -1}), kNine, {kRows}, {"ROW_SPLITS"}, "-2");
   bad(kOpen, Numbers<int32_t>({9, 9}), {kRows}, {"ROW_SPLITS"}, "default_value");
   bad(kOpen, kNine, {kRows}, {"BOGUS"}, "BOGUS");

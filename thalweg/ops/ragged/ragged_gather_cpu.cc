@@ -112,6 +112,9 @@ class GatherCpu : public Kernel {
                              " for indices of shape ", indices.shape(), ", got ",
                              ctx.num_outputs() - 1);
     }
+    if (ctx.input(0).rank() == 0) return InvalidArgument("Split tensors must not be scalars");
+    // Indices first: splits that are none have -1 rows.
+    ASSIGN_OR_RETURN(Picked picked, Chosen(ctx, indices, ctx.input(0).dim(0) - 1));
     std::vector<Splits> params;
     for (int i = 0; i < ranks; ++i) {
       const int64_t below =
@@ -119,8 +122,6 @@ class GatherCpu : public Kernel {
       ASSIGN_OR_RETURN(Splits splits, SplitsOf(ctx.input(i), below, Cover::kPart));
       params.push_back(std::move(splits));
     }
-    ASSIGN_OR_RETURN(Picked picked,
-                     Chosen(ctx, indices, static_cast<int64_t>(params[0].size()) - 1));
     // The outermost dimensions of the output are those of the indices but the last.
     ASSIGN_OR_RETURN(std::vector<Tensor> made, RegularSplits(ctx, indices.shape()));
     for (const Splits& splits : params) {

@@ -31,7 +31,7 @@ Status SeededShape(ShapeContext& c) {
   RETURN_IF_ERROR(CheckSeed(c, 1));
   return GivenShape(c);
 }
-Status KeyedShape(ShapeContext& c) {
+Status SampledByKeyShape(ShapeContext& c) {
   RETURN_IF_ERROR(CheckKey(c));
   return GivenShape(c);
 }
@@ -75,7 +75,7 @@ THALWEG_OP(distribution) {
       .Gradient(StatelessGammaGradient<2>)
       .Doc("Gamma distributed numbers; the same seed gives the same numbers.");
   registry.Op("StatelessRandomGammaV3")
-      .Shape(KeyedShape)
+      .Shape(SampledByKeyShape)
       .Gradient(StatelessGammaGradient<4>)
       .Doc("Gamma distributed numbers; the same key gives the same numbers.");
   registry.Op("RandomGammaGrad")

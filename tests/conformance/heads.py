@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The head of a message: what programs look for. Python 3.7 and later."""
+import re
+
+NOT_THE_SENTENCE = ("Graph execution error", "Detected at node", 'File "', "node ", "Node: ")
+
+
+def sentence(text):
+    """What a release says, without the names of nodes."""
+    line = next((part for part in text.split("\n") if part.strip() and not part.strip().startswith(NOT_THE_SENTENCE)), "")
+    return re.split(r" for '| \[\[|\t| on /job", re.sub(r"\{\{[^}]*\}\} ?", "", line))[0].strip().rstrip(".")
+
+
+def head(text):
+    """The first words of a sentence, without addresses, lists of types, names of machines, and what follows."""
+    return re.sub(r" 0x[0-9a-f]+", " 0x", re.split(r"\. |: bfloat16|, expected: \[| in binary running on ", sentence(text))[0])
