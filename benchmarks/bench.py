@@ -74,14 +74,19 @@ class Program:
         return all(key in line for r in self.results for line in r.values())
 
 
+def python_of(peer):
+    """That of all peers; where it was not set up and the peer is TensorFlow 2.21, that of the conformance tests."""
+    found = [os.path.join(ROOT, ".venvs", name, "bin/python") for name in ("peers", "conformance")]
+    return found[1] if peer.startswith("tensorflow-2.21") and not os.path.exists(found[0]) else found[0]
+
+
 def programs_of(row, with_peers):
     """Ours first, then the peers that the row admits and that are installed."""
     ours = [Program(f"thalweg {label}".strip(), [a.format(root=ROOT) for a in command], row.name, variant)
             for label, command, variant in row.ours]
     peers = []
     for label, script, variant in row.peers if with_peers else ():
-        python = os.path.join(ROOT, ".venvs/peers/bin/python")
-        peers.append(Program(label, [python, os.path.join(HERE, "peers", script)], row.name, variant))
+        peers.append(Program(label, [python_of(label), os.path.join(HERE, "peers", script)], row.name, variant))
     return ours, peers
 
 

@@ -27,12 +27,15 @@ TF_WIRE = [("tensorflow-2.21", "../wire.py", "tensorflow"), ("tensorflow-2.21 cl
            ("our client, tensorflow-2.21 servers", "../wire.py", "tf_servers")]
 SAVING = [(name, [sys.executable, "{root}/benchmarks/saving.py"], variant) for name, variant in (("python", ""), ("raw", "raw"))]
 TF_SAVING = [("tensorflow-2.21", "../saving.py", "tensorflow")]
+
+PIPELINES = ("python", [sys.executable, "{root}/benchmarks/pipelines.py"], "")
+TF_PIPELINES = [("tensorflow-2.21", "../pipelines.py", "tensorflow")]
 FIG7 = ("python", [sys.executable, "{root}/benchmarks/fig7.py"], "")
 TF_FIG7 = [("tensorflow-2.21", "../fig7.py", "tensorflow")]
 PROCESSES = ("channel_", "wire_", "fig7_")  # rows of several processes: on one core they would take turns
-# Of a channel: a tensor there and a word back, 5 us; what is read, at 6 GB/s.
+# Of a channel: a tensor there and a word back, 5 us; what is read, at 6 GB/s. Of event files: 100 MB, at 500 MB/s.
 GOALS = {"channel_4B": 5e-6, "null_4_1x1": 50e-6, "null_4_2x2": 100e-6, "null_100M_1x1": 40e-3, "gather_1G_1x1": 50e-6,
-         "read_100M": 100 * 2**20 / 6e9, "read_1G": 2**30 / 6e9}
+         "read_100M": 100 * 2**20 / 6e9, "read_1G": 2**30 / 6e9, "data_events": 0.2}
 
 
 def ours(*variants):
@@ -77,6 +80,12 @@ ROWS = [
     *(Row(f"decode_{what}", 1, [PYTHON], [TF]) for what in ("jpeg", "png", "crop_resize")),
     *(Row(f"checkpoint_{what}_1G", 1, SAVING, TF_SAVING) for what in ("save", "restore")),
     Row("checkpoint_step_1G", 1, SAVING, []),
+    *(Row(f"data_{what}", items, [PIPELINES], TF_PIPELINES) for what, items in (
+        ("records", 20480), ("parse", 12800), ("parse_upto", 12800), ("lines", 10240), ("jpeg", 32), ("jpeg_crop", 32),
+        ("shuffle", 1000000), ("stages", 150000))),
+    Row("data_parse_queue", 12800, [PIPELINES, ("data", PIPELINES[1], "data")], TF_PIPELINES),
+    Row("jpeg_resnet50", 1, [PYTHON], [("tensorflow-2.21", "tf1.py", "tensorflow")]),
+    Row("data_events", 1, [PIPELINES], [], GOALS["data_events"]),
     *(Row(f"channel_{size}", 1, CHANNELS, [], GOALS.get(f"channel_{size}")) for size in ("4B", "4K", "1M", "100M", "1G")),
     *(Row(f"wire_{name}", 1, [WIRE], TF_WIRE, GOALS[name]) for name in ("null_4_1x1", "null_4_2x2", "null_100M_1x1", "gather_1G_1x1")),
     *(Row(f"wire_{name}", 1, [WIRE, ("tcp", WIRE[1], "tcp")], TF_WIRE, GOALS[name]) for name in ("read_100M", "read_1G")),

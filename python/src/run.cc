@@ -84,6 +84,21 @@ PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorHandles
   return made;
 }
 
+bool RepeatPrepared(PyObject* self, const PreparedPtr& prepared, double seconds) {
+  OptionsOfRun chosen(&AsSession(self)->state->main_options);
+  if (!chosen.Choose(nullptr, 0)) return false;
+  TensorHandles none(0);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  return RunUnlocked(AsSession(self)->graph, &chosen, [&] {
+    TwCode code = TW_OK;
+    do {
+      code = tw_callable_run(prepared->callable, chosen.get(), none.data(), none.data(), nullptr,
+                             ThreadStatus());
+    } while (code == TW_OK && std::chrono::steady_clock::now() < end);
+    return code;
+  });
+}
+
 bool Compile(PyObject* self, Prepared* prepared, PyObject* options, int64_t* millis) {
   if (!prepared->request.CheckAllowed(AsSession(self)->graph)) return false;
   const Request& r = prepared->request;

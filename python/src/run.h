@@ -68,7 +68,10 @@ bool FillValues(const Request& request, PyObject* feed_dict, TwTensor** values);
 // the options' timeout `spent_millis` are gone.
 PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorHandles* values,
                       PyObject* options, PyObject* metadata, int64_t spent_millis = 0);
-// The same from what Session.run was given; feed_dict is null or has tensors and names as keys.
+// Runs what has no feeds and fetches nothing again and again until `seconds` have passed, once at
+// least, without Python's lock; false with a Python error.
+bool RepeatPrepared(PyObject* self, const PreparedPtr& prepared, double seconds);
+// RunPrepared from what Session.run was given; feed_dict is null or has tensors and names as keys.
 PyObject* Run(PyObject* self, PyObject* fetches, PyObject* feed_dict, PyObject* options,
               PyObject* metadata);
 

@@ -229,6 +229,19 @@ PyObject* CallableCall(PyObject* self, PyObject* args, PyObject* kwargs) {
   return RunPrepared(callable->session, prepared, &values, options, metadata);
 }
 
+PyObject* CallableRepeat(PyObject* self, PyObject* seconds) {
+  auto* callable = reinterpret_cast<CallableObject*>(self);
+  const PreparedPtr prepared = *callable->prepared;
+  const double limit = PyFloat_AsDouble(seconds);
+  if (PyErr_Occurred() != nullptr || !CheckOpen(callable->session)) return nullptr;
+  if (!prepared->request.feeds.empty() || !prepared->request.fetches.empty()) {
+    PyErr_SetString(PyExc_ValueError, "Only what has no feeds and fetches nothing can be repeated");
+    return nullptr;
+  }
+  if (!RepeatPrepared(callable->session, prepared, limit)) return nullptr;
+  Py_RETURN_NONE;
+}
+
 int OwnerTraverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(reinterpret_cast<CallableObject*>(self)->session);
@@ -379,6 +392,11 @@ std::shared_ptr<TwSession> OpenSession(PyObject* session) {
   return CheckOpen(session) ? AsSession(session)->state->session : nullptr;
 }
 
+PyMethodDef callable_methods[] = {
+    {"_repeat", CallableRepeat, METH_O, "_repeat(seconds): runs until they have passed."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
 bool AddSessionTypes(PyObject* module) {
   static PyType_Slot session_slots[] = {{Py_tp_new, reinterpret_cast<void*>(SessionNew)},
                                         {Py_tp_dealloc, reinterpret_cast<void*>(SessionDealloc)},
@@ -389,6 +407,7 @@ bool AddSessionTypes(PyObject* module) {
   static PyType_Slot callable_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(CallableDealloc)},
                                          {Py_tp_traverse, reinterpret_cast<void*>(OwnerTraverse)},
                                          {Py_tp_call, reinterpret_cast<void*>(CallableCall)},
+                                         {Py_tp_methods, callable_methods},
                                          {0, nullptr}};
   static PyType_Slot partial_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(PartialRunDealloc)},
                                         {Py_tp_traverse, reinterpret_cast<void*>(OwnerTraverse)},

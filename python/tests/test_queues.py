@@ -255,6 +255,18 @@ def test_a_runner_fills_and_closes(sess):
         sess.run(q.dequeue())
 
 
+def test_a_callable_runs_again_and_again_without_python(sess):
+    q = tw.FIFOQueue(10, tw.int32, shapes=[[]])
+    enqueue = sess.make_callable(q.enqueue(1))
+    enqueue._repeat(0.0)
+    assert sess.run(q.size()) == 1
+    sess.run(q.close())
+    with pytest.raises(tw.errors.CancelledError):
+        enqueue._repeat(60.0)
+    with pytest.raises(ValueError, match="fetches nothing"):
+        sess.make_callable(q.size())._repeat(0.0)
+
+
 def test_a_runner_gives_its_error_to_the_coordinator(sess):
     q = tw.FIFOQueue(10, tw.float32, shapes=[[]])
     bad = tw.check_numerics(tw.log(tw.constant(-1.0)), "no number")

@@ -12,6 +12,13 @@
 namespace thalweg {
 namespace {
 
+bool HaveOneShape(const Tensor& a, const Tensor& b) {
+  const int rank = a.rank();
+  bool same = rank == b.rank();
+  for (int d = 0; same && d < rank; ++d) same = a.dim(d) == b.dim(d);
+  return same;
+}
+
 // Collects elements until there are enough; what it has stays where one is late.
 class CollectingStage : public InputStage {
  public:
@@ -62,7 +69,8 @@ class CollectingStage : public InputStage {
   }
 
  protected:
-  virtual Status Make(Allocator& allocator, const KeptElements& elements, Element* out) = 0;
+  // May take what `elements` hold.
+  virtual Status Make(Allocator& allocator, KeptElements& elements, Element* out) = 0;
   // Component i of all.
   static std::vector<Tensor> Component(const KeptElements& elements, size_t i) {
     std::vector<Tensor> parts;
@@ -113,18 +121,18 @@ class Batch : public DatasetOver {
     using CollectingStage::CollectingStage;
 
    private:
-    Status Make(Allocator& allocator, const KeptElements& elements, Element* out) override {
+    Status Make(Allocator& allocator, KeptElements& elements, Element* out) override {
       out->resize(elements[0].size());
+      std::vector<Tensor*> rows(elements.size());
       for (size_t i = 0; i < out->size(); ++i) {
-        const std::vector<Tensor> parts = Component(elements, i);
-        const Shape shape = parts[0].shape();
-        for (size_t k = 1; k < parts.size(); ++k) {
-          if (parts[k].shape() == shape) continue;
+        for (size_t k = 0; k < rows.size(); ++k) {
+          rows[k] = &elements[k][i];
+          if (HaveOneShape(*rows[k], *rows[0])) continue;
           return InvalidArgument("Cannot batch tensors with different shapes in component ", i,
-                                 ". First element had shape ", shape, " and element ", k,
-                                 " had shape ", parts[k].shape(), ".");
+                                 ". First element had shape ", rows[0]->shape(), " and element ", k,
+                                 " had shape ", rows[k]->shape(), ".");
         }
-        ASSIGN_OR_RETURN((*out)[i], BatchOf(allocator, parts[0].dtype(), shape, parts, 1));
+        ASSIGN_OR_RETURN((*out)[i], BatchOfRows(allocator, rows));
       }
       return OkStatus();
     }
@@ -157,7 +165,7 @@ class PaddedBatch : public Batch {
           owner_(std::move(owner)) {}
 
    private:
-    Status Make(Allocator& allocator, const KeptElements& elements, Element* out) override {
+    Status Make(Allocator& allocator, KeptElements& elements, Element* out) override {
       out->resize(elements[0].size());
       for (size_t i = 0; i < out->size(); ++i) {
         const std::vector<Tensor> parts = Component(elements, i);
@@ -218,7 +226,7 @@ class SparseBatch : public Batch {
         : CollectingStage(std::move(input), size, false, std::move(types)), row_(std::move(row)) {}
 
    private:
-    Status Make(Allocator& allocator, const KeptElements& elements, Element* out) override {
+    Status Make(Allocator& allocator, KeptElements& elements, Element* out) override {
       const std::vector<Tensor> parts = Component(elements, 0);
       ASSIGN_OR_RETURN(const Dims dims, DimsOf(parts));
       std::vector<Tensor> values;

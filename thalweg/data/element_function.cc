@@ -2,6 +2,7 @@
 #include "thalweg/data/element_function.h"
 
 #include <algorithm>
+#include <span>
 
 #include "thalweg/kernel/caught_exception.h"
 
@@ -29,7 +30,9 @@ int64_t BytesOf(const Element& element) {
 }
 
 // An error of a function, with the element it was called with and the stage that did.
-Status OfElement(const Status& error, const ElementFunction& function, const Element& element) {
+Status OfElement(const Status& error, const ElementFunction& function,
+                 std::span<const Tensor> element) {
+  if (function.stage.empty() || error.code() == Code::kCancelled) return error;
   constexpr size_t kMostComponents = 4;
   std::string text = StrCat(error.message(), "\n\t [[", function.stage, "; element: ");
   for (size_t i = 0; i < element.size() && i < kMostComponents; ++i) {
@@ -106,9 +109,7 @@ void ElementCall::End(Result<Element> result) {
   if (tuned_ != nullptr) {
     tuned_->Took(SystemClock().Now() - begun_, result.ok() ? BytesOf(*result) : 0);
   }
-  if (!result.ok() && !function_->stage.empty() && result.status().code() != Code::kCancelled) {
-    result = OfElement(result.status(), *function_, element_);
-  }
+  if (!result.ok()) result = OfElement(result.status(), *function_, element_);
   std::shared_ptr<Actor> waits;
   {
     MutexLock lock(mutex_);
@@ -117,6 +118,49 @@ void ElementCall::End(Result<Element> result) {
     waits = waits_.lock();
   }
   if (waits != nullptr) waits->Wake();
+}
+
+void CallInTurn::Begin(const Poller& poller, Element&& element) {
+  is_open_ = true;
+  if (function_->function->never_waits()) return element_.swap(element);
+  call_ = std::make_shared<ElementCall>(function_, std::move(element), poller.pipeline());
+}
+
+Result<Poll> CallInTurn::Get(const Poller& poller, Element* out) {
+  Result<Poll> poll = Poll::kElement;
+  if (call_ != nullptr) {
+    poll = call_->Get(poller, out);
+    if (poll.ok() && *poll == Poll::kPending) return poll;
+    call_ = nullptr;
+  } else if (Status status = Run(poller, out); !status.ok()) {
+    poll = std::move(status);
+  }
+  is_open_ = false;
+  return poll;
+}
+
+Status CallInTurn::Run(const Poller& poller, Element* out) {
+  if (repeated_ == nullptr) {
+    pipeline_ = poller.pipeline();
+    repeated_ = function_->function->Repeat(&pipeline_->cancellation);
+  }
+  const size_t size = element_.size();
+  if (arguments_.size() != size + function_->captured.size()) {
+    arguments_.resize(size);
+    arguments_.insert(arguments_.end(), function_->captured.begin(), function_->captured.end());
+  }
+  std::move(element_.begin(), element_.end(), arguments_.begin());
+  element_.clear();
+  Status status;
+  try {
+    status = repeated_->Run(arguments_, out);
+  } catch (...) {
+    status = CaughtException();
+  }
+  const std::span<Tensor> element = std::span(arguments_).first(size);
+  if (!status.ok()) status = OfElement(status, *function_, element);
+  for (Tensor& component : element) component = Tensor();
+  return status;
 }
 
 }  // namespace thalweg

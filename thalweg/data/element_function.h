@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ElementFunction: a function of the graph that stages call with elements, and what it has captured.
 // ElementCall: one call of it, which whoever needs its result makes himself if no thread has come.
+// CallInTurn: one call after the other, each by who asks for its result where it cannot wait.
 //
 //   auto call = std::make_shared<ElementCall>(function_, std::move(element), poller.pipeline());
 //   call->Begin();                                     // in the background, where there are threads
@@ -12,6 +13,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -71,25 +73,30 @@ class ElementCall : public std::enable_shared_from_this<ElementCall> {
   std::weak_ptr<Actor> waits_ GUARDED_BY(mutex_);
 };
 
-// One call after the other, each begun when it is asked for: what most stages need.
+// One call after the other, each begun when it is asked for: what most stages need. All pollers are
+// of one pipeline.
 class CallInTurn {
  public:
+  // `function` may be null where nothing is called.
   explicit CallInTurn(ElementFunctionPtr function) : function_(std::move(function)) {}
-  bool open() const { return call_ != nullptr; }
+  bool open() const { return is_open_; }
   // Of the open call.
-  const Element& element() const { return call_->element(); }
-  void Begin(const Poller& poller, Element element) {
-    call_ = std::make_shared<ElementCall>(function_, std::move(element), poller.pipeline());
-  }
-  Result<Poll> Get(const Poller& poller, Element* out) {
-    Result<Poll> poll = call_->Get(poller, out);
-    if (!poll.ok() || *poll == Poll::kElement) call_ = nullptr;
-    return poll;
-  }
+  const Element& element() const { return call_ != nullptr ? call_->element() : element_; }
+  // Takes what is in `element`, which may have the room of an earlier one afterwards.
+  void Begin(const Poller& poller, Element&& element);
+  Result<Poll> Get(const Poller& poller, Element* out);
 
  private:
+  // In the caller's thread: nothing is made for a call but what the function makes.
+  Status Run(const Poller& poller, Element* out);
+
   const ElementFunctionPtr function_;
-  std::shared_ptr<ElementCall> call_;
+  bool is_open_ = false;
+  std::shared_ptr<ElementCall> call_;   // of a function that may wait
+  Element element_;                     // of one that never does
+  std::vector<Tensor> arguments_;       // a call's, what is captured at their end
+  std::shared_ptr<Pipeline> pipeline_;  // whose cancellation ends the calls
+  std::unique_ptr<RepeatedCall> repeated_;
 };
 
 }  // namespace thalweg

@@ -12,6 +12,8 @@
 namespace thalweg {
 namespace {
 
+constexpr size_t kFewBytes = size_t{1} << 16;
+
 // Goes from file to file. What a file consists of is Part's.
 class FilesStage : public Stage {
  public:
@@ -52,10 +54,12 @@ class FilesStage : public Stage {
  protected:
   // The next part of the file; nothing at its end.
   virtual Result<bool> Part(const Poller& poller, BlockFile& file, Tensor* text) = 0;
-  // Its bytes count against the limit of memory before they are copied.
+  // Its bytes count against the limit of memory before they are copied; a few count with who keeps
+  // them.
   static Status Set(const Poller& poller, std::string_view bytes, Tensor* text) {
-    TextMeter meter(poller.allocator(), *text);
-    if (!meter.Take(bytes.size())) return meter.status();
+    if (bytes.size() > kFewBytes) {
+      RETURN_IF_ERROR(ClaimTextHeap(poller.allocator(), *text, TextHeapBytes(bytes.size())));
+    }
     text->mutable_data<std::string>()->assign(bytes);
     return OkStatus();
   }
@@ -184,8 +188,7 @@ class Files : public Dataset {
 MakeRoom FileRoom(const Poller& poller) {
   return [&poller](uint64_t bytes) -> Status {
     RETURN_IF_ERROR(poller.Look());
-    constexpr uint64_t kFew = uint64_t{1} << 16;
-    if (bytes <= kFew) return OkStatus();
+    if (bytes <= kFewBytes) return OkStatus();
     ASSIGN_OR_RETURN(Tensor asking, Tensor::Allocate(poller.allocator(), DType::kString, Shape()));
     return ClaimTextHeap(poller.allocator(), asking, bytes);
   };

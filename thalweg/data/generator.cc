@@ -33,7 +33,7 @@ class Generator : public Dataset {
         if (!poll.ok() || *poll != Poll::kElement) return poll;
         is_open_ = true;
       }
-      if (!next_.open()) next_.Begin(poller, state_);
+      if (!next_.open()) next_.Begin(poller, Element(state_));
       Result<Poll> poll = next_.Get(poller, out);
       if (!poll.ok() && poll.status().code() == Code::kOutOfRange) {
         End();

@@ -66,7 +66,7 @@ class GroupByReducer : public DatasetOver {
         RETURN_IF_ERROR(Keep(poller, key, std::move(values)));
       }
       RETURN_IF_ERROR(reader.Read(&element_));
-      if (!element_.empty()) key_call_.Begin(poller, element_);
+      if (!element_.empty()) key_call_.Begin(poller, Element(element_));
       RETURN_IF_ERROR(reader.Read(&finalizes));
       if (finalizes != 0) {
         Element state;
@@ -85,7 +85,7 @@ class GroupByReducer : public DatasetOver {
         ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, &element_));
         ended_ = poll == Poll::kEnd;
         if (poll != Poll::kElement) return poll;
-        key_call_.Begin(poller, element_);
+        key_call_.Begin(poller, Element(element_));
       }
       if (key_call_.open()) {
         ASSIGN_OR_RETURN(const Poll poll, key_call_.Get(poller, &results));

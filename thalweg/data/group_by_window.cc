@@ -91,7 +91,7 @@ class GroupByWindow : public DatasetOver {
         RETURN_IF_ERROR(groups_[key].elements->Restore(poller.allocator(), reader));
       }
       RETURN_IF_ERROR(reader.Read(&element_));
-      if (!element_.empty()) key_call_.Begin(poller, element_);
+      if (!element_.empty()) key_call_.Begin(poller, Element(element_));
       RETURN_IF_ERROR(reader.Read(&state));
       RETURN_IF_ERROR(reader.Read(&whole_key_));
       const auto whole = NewElements();
@@ -119,7 +119,7 @@ class GroupByWindow : public DatasetOver {
         ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, &element_));
         ended_ = poll == Poll::kEnd;
         if (poll != Poll::kElement) return poll;
-        key_call_.Begin(poller, element_);
+        key_call_.Begin(poller, Element(element_));
       }
       Element results;
       if (key_call_.open()) {

@@ -45,6 +45,8 @@ class KeptElements {
   size_t size() const { return elements_.size(); }
   bool empty() const { return elements_.empty(); }
   const Element& operator[](size_t i) const { return elements_[i].element; }
+  // For who makes something of what it holds before it is cleared.
+  Element& operator[](size_t i) { return elements_[i].element; }
   const Element& back() const { return elements_.back().element; }
 
   Status Push(Allocator& allocator, Element element);

@@ -24,6 +24,7 @@ class Map : public DatasetOver {
     const bool is_open = options_.calls == kAutotune;
     const int64_t calls =
         is_open ? pipeline->parallelism : std::clamp<int64_t>(options_.calls, 1, kMostCalls);
+    if (calls == 1) return StagePtr(std::make_unique<InTurnStage>(std::move(input), function_));
     TunedCallsPtr tuned;
     if (is_open && pipeline.options.autotune && pipeline->tuner != nullptr && calls > 1) {
       tuned = pipeline->tuner->Add();
@@ -34,6 +35,41 @@ class Map : public DatasetOver {
   }
 
  private:
+  // One call at a time, made when it is asked for.
+  class InTurnStage : public InputStage {
+   public:
+    InTurnStage(StagePtr input, ElementFunctionPtr function)
+        : InputStage(std::move(input)), call_(std::move(function)) {}
+
+    Result<Poll> Next(const Poller& poller, Element* out) override {
+      if (!call_.open()) {
+        RETURN_IF_ERROR(poller.Look());
+        ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, out));
+        if (poll != Poll::kElement) return poll;
+        call_.Begin(poller, std::move(*out));
+      }
+      return call_.Get(poller, out);
+    }
+    Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
+      writer.Add(call_.open() ? 1 : 0);
+      if (call_.open()) writer.Add(call_.element());
+      return InputStage::Save(poller, writer);
+    }
+    Status Restore(const Poller& poller, StateReader& reader) override {
+      int64_t open = 0;
+      RETURN_IF_ERROR(reader.Read(&open));
+      if (open != 0) {
+        Element element;
+        RETURN_IF_ERROR(reader.Read(&element));
+        call_.Begin(poller, std::move(element));
+      }
+      return InputStage::Restore(poller, reader);
+    }
+
+   private:
+    CallInTurn call_;
+  };
+
   class MapStage : public InputStage {
    public:
     MapStage(StagePtr input, const Map& map, size_t calls, TunedCallsPtr tuned, bool in_order,
@@ -103,7 +139,7 @@ class Map : public DatasetOver {
         }
         calls_.push_back(std::make_shared<ElementCall>(map_.function_, std::move(element),
                                                        poller.pipeline(), tuned_));
-        if (most_ > 1) calls_.back()->Begin();
+        calls_.back()->Begin();
       }
       return OkStatus();
     }
@@ -153,14 +189,13 @@ class Filter : public DatasetOver {
           RETURN_IF_ERROR(poller.Look());
           ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, out));
           if (poll != Poll::kElement) return poll;
-          element_ = *out;
-          call_.Begin(poller, *out);
+          element_.assign(out->begin(), out->end());
+          call_.Begin(poller, std::move(*out));
         }
-        Element results;
-        ASSIGN_OR_RETURN(const Poll poll, call_.Get(poller, &results));
+        ASSIGN_OR_RETURN(const Poll poll, call_.Get(poller, &results_));
         if (poll != Poll::kElement) return poll;
-        ASSIGN_OR_RETURN(const bool keep, PredicateOf(results));
-        *out = std::move(element_);
+        ASSIGN_OR_RETURN(const bool keep, PredicateOf(results_));
+        out->swap(element_);
         if (keep) return Poll::kElement;
         stopped_ = stops_;
       }
@@ -179,7 +214,7 @@ class Filter : public DatasetOver {
       RETURN_IF_ERROR(reader.Read(&open));
       if (open != 0) {
         RETURN_IF_ERROR(reader.Read(&element_));
-        call_.Begin(poller, element_);
+        call_.Begin(poller, Element(element_));
       }
       return InputStage::Restore(poller, reader);
     }
@@ -188,6 +223,7 @@ class Filter : public DatasetOver {
     CallInTurn call_;
     const bool stops_;
     Element element_;  // of the open call
+    Element results_;  // of the last one
     bool stopped_ = false;
   };
 

@@ -119,7 +119,7 @@ class Saved : public DatasetOver {
         }
         RETURN_IF_ERROR(saved_.spec().Check(*out));
         if (saved_.shard_ == nullptr) return Write(0, out);
-        call_.Begin(poller, *out);
+        call_.Begin(poller, Element(*out));
       }
       *out = call_.element();
       Element results;

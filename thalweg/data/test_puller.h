@@ -132,6 +132,9 @@ class TestFunction : public BoundFunction {
     ASSIGN_OR_RETURN(*results, body_(args));
     return OkStatus();
   }
+  std::unique_ptr<RepeatedCall> Repeat(CancellationManager* cancellation) override {
+    return std::make_unique<Repeated>(*this, cancellation);
+  }
   void Start(std::vector<Tensor> args, CancellationManager*, Done done) override {
     const auto run = [this, args = std::move(args), done = std::move(done)] { done(body_(args)); };
     if (queue_ == nullptr) return run();
@@ -139,6 +142,19 @@ class TestFunction : public BoundFunction {
   }
 
  private:
+  class Repeated : public RepeatedCall {
+   public:
+    Repeated(TestFunction& function, CancellationManager* cancellation)
+        : function_(function), cancellation_(cancellation) {}
+    Status Run(std::span<const Tensor> args, std::vector<Tensor>* results) override {
+      return function_.Run(args, cancellation_, results);
+    }
+
+   private:
+    TestFunction& function_;
+    CancellationManager* const cancellation_;
+  };
+
   const Body body_;
   WorkQueue* const queue_;
 };

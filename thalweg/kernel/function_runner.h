@@ -5,6 +5,7 @@
 //   ASSIGN_OR_RETURN(auto runner, resources.Lookup<FunctionRunner>("", kFunctionRunner));
 //   ASSIGN_OR_RETURN(auto f, runner->Bind(function, types, ctx.device(), cancellation));
 //   f->Start(args, cancellation, [](Result<std::vector<Tensor>> results) { ... });
+//   const auto call = f->Repeat(cancellation);           // for who calls it again and again
 //
 // Ownership: a BoundFunction may outlive the session; its calls are Cancelled then.
 // Threads: all calls from any.
@@ -25,18 +26,29 @@ namespace thalweg {
 
 class CancellationManager;
 
+// Calls of a function that never waits, by one caller, one after the other: what they need is made
+// once.
+class RepeatedCall {
+ public:
+  virtual ~RepeatedCall() = default;
+  // To its end, in this thread.
+  virtual Status Run(std::span<const Tensor> args, std::vector<Tensor>* results) = 0;
+};
+
 // A function compiled for one device and the types of its arguments.
 class BoundFunction {
  public:
   using Done = std::function<void(Result<std::vector<Tensor>>)>;
 
   virtual ~BoundFunction() = default;
-  // None of its kernels waits for anybody: Run() may be called.
+  // None of its kernels waits for anybody: Run() and Repeat() may be called.
   virtual bool never_waits() const = 0;
   virtual std::vector<DType> result_types() const = 0;
   // To its end, in this thread.
   virtual Status Run(std::span<const Tensor> args, CancellationManager* cancellation,
                      std::vector<Tensor>* results) = 0;
+  // `cancellation` outlives what is given.
+  virtual std::unique_ptr<RepeatedCall> Repeat(CancellationManager* cancellation) = 0;
   // On the session's threads, and on none while it waits. `done` is called once, from any thread,
   // maybe before Start returns; `cancellation` lives until then.
   virtual void Start(std::vector<Tensor> args, CancellationManager* cancellation, Done done) = 0;

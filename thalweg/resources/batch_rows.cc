@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/variant.h"
@@ -34,6 +35,17 @@ Status Copy(Allocator& allocator, const Tensor& from, int64_t begin, Tensor* to,
                   static_cast<size_t>(n) * size);
       return OkStatus();
     }
+  }
+}
+
+// The strings of a row, for which there is room: those that nobody else sees are moved.
+void MoveTexts(Tensor& row, std::string* to) {
+  auto* const from = row.mutable_data<std::string>();
+  const int64_t n = row.num_elements();
+  if (row.IsSoleOwner()) {
+    std::move(from, from + n, to);
+  } else {
+    std::copy_n(from, n, to);
   }
 }
 
@@ -74,13 +86,42 @@ Result<Tensor> RowOf(Allocator& allocator, const Tensor& batch, int64_t i) {
   return row;
 }
 
+namespace {
+
+Result<Tensor> AllocateBatch(Allocator& allocator, DType dtype, int64_t count, const Shape& row) {
+  std::vector<int64_t> dims = {count};
+  dims.insert(dims.end(), row.dims().begin(), row.dims().end());
+  ASSIGN_OR_RETURN(const Shape whole, Shape::Make(dims));
+  return Tensor::Allocate(allocator, dtype, whole);
+}
+
+}  // namespace
+
+Result<Tensor> BatchOfRows(Allocator& allocator, std::span<Tensor* const> rows) {
+  const Tensor& first = *rows[0];
+  const DType dtype = first.dtype();
+  const int64_t n = first.num_elements();
+  ASSIGN_OR_RETURN(Tensor batch, AllocateBatch(allocator, dtype, static_cast<int64_t>(rows.size()),
+                                               first.shape()));
+  if (dtype == DType::kString) {
+    size_t bytes = 0;
+    for (const Tensor* row : rows) bytes += TextHeapBytes(row->flat<std::string>());
+    RETURN_IF_ERROR(ClaimTextHeap(allocator, batch, bytes));
+    auto* to = batch.mutable_data<std::string>();
+    for (Tensor* const row : rows) MoveTexts(*row, std::exchange(to, to + n));
+    return batch;
+  }
+  int64_t at = 0;
+  for (const Tensor* row : rows) {
+    RETURN_IF_ERROR(Copy(allocator, *row, 0, &batch, std::exchange(at, at + n), n));
+  }
+  return batch;
+}
+
 Result<Tensor> BatchOf(Allocator& allocator, DType dtype, const Shape& shape,
                        std::span<const Tensor> every, size_t stride) {
   const int64_t count = static_cast<int64_t>((every.size() + stride - 1) / stride);
-  std::vector<int64_t> dims = {count};
-  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
-  ASSIGN_OR_RETURN(const Shape whole, Shape::Make(dims));
-  ASSIGN_OR_RETURN(Tensor batch, Tensor::Allocate(allocator, dtype, whole));
+  ASSIGN_OR_RETURN(Tensor batch, AllocateBatch(allocator, dtype, count, shape));
   if (count == 0) return batch;
   const int64_t n = shape.num_elements();
   const bool padded = std::ranges::any_of(every, [&](const Tensor& element) {

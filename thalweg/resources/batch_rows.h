@@ -18,6 +18,10 @@ Result<Tensor> RowOf(Allocator& allocator, const Tensor& batch, int64_t i);
 Result<Tensor> BatchOf(Allocator& allocator, DType dtype, const Shape& shape,
                        std::span<const Tensor> every, size_t stride);
 
+// The same of rows of one type and shape, of which there is at least one. What nobody else sees of
+// them may be moved.
+Result<Tensor> BatchOfRows(Allocator& allocator, std::span<Tensor* const> rows);
+
 // The same of all of `every`, with the scalar `value` around smaller elements.
 Result<Tensor> PaddedBatchOf(Allocator& allocator, const Shape& shape,
                              std::span<const Tensor> every, const Tensor& value);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "thalweg/session/local_step.h"
@@ -14,17 +15,17 @@ constexpr std::string_view kGone = "the session that ran the dataset's functions
 
 class Visit {
  public:
-  explicit Visit(RefPtr<BoundFunctions> owner)
-      : owner_(std::move(owner)), runner_(owner_->Enter()) {}
+  // `owner` outlives it.
+  explicit Visit(const RefPtr<BoundFunctions>& owner) : owner_(*owner), runner_(owner_.Enter()) {}
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
   ~Visit() {
-    if (runner_ != nullptr) owner_->Leave();
+    if (runner_ != nullptr) owner_.Leave();
   }
   LocalRunner* runner() const { return runner_; }
 
  private:
-  const RefPtr<BoundFunctions> owner_;
+  BoundFunctions& owner_;
   LocalRunner* const runner_;
 };
 
@@ -57,16 +58,17 @@ class LocalFunction : public BoundFunction, public std::enable_shared_from_this<
     owner_->functions_.insert(this);
   }
   ~LocalFunction() override {
-    const Visit visit(owner_);  // the runner is there, or Close() has called DropSpares()
-    DropSpares();
+    const Visit visit(owner_);  // the runner is there, or Close() has called DropSteps()
+    DropSteps();
     MutexLock lock(owner_->mutex_);
     owner_->functions_.erase(this);
   }
 
   // The runner takes the steps off its list.
-  void DropSpares() EXCLUDES(mutex_) {
+  void DropSteps() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     spare_.clear();
+    for (Repeated* repeated : repeated_) repeated->DropStep();
   }
 
   bool never_waits() const override { return never_waits_; }
@@ -83,26 +85,20 @@ class LocalFunction : public BoundFunction, public std::enable_shared_from_this<
     RETURN_IF_ERROR(CheckArguments(args));
     const Visit visit(owner_);
     if (visit.runner() == nullptr) return Cancelled(kGone);
-    LocalRunner& runner = *visit.runner();
-    results->resize(plan_->num_fetches);
-    std::unique_ptr<LocalStep> step = TakeStep(runner);
-    RETURN_IF_ERROR(runner.Begin(step.get()));
-    Executor::Step run = Arrange(runner, *step);
-    step->work.set_queue(nullptr);
-    run.feeds = args;
-    run.fetches = *results;
-    run.work = &step->work;
-    run.tasks = names_functions_ ? &step->tasks : nullptr;
+    std::unique_ptr<LocalStep> step = TakeStep(*visit.runner());
     Status status;
     {
       LocalStep* const running = step.get();
       const ScopedCancellation outside(
           cancellation, [running](const Status& reason) { running->cancellation.Cancel(reason); });
-      status = plan_->executor->Run(run);
+      status = RunStep(*visit.runner(), *step, args, results);
     }
-    runner.End(step.get());
     GiveStep(std::move(step), status.ok());
     return status;
+  }
+
+  std::unique_ptr<RepeatedCall> Repeat(CancellationManager* cancellation) override {
+    return std::make_unique<Repeated>(shared_from_this(), cancellation);
   }
 
   void Start(std::vector<Tensor> args, CancellationManager* cancellation, Done done) override {
@@ -130,6 +126,49 @@ class LocalFunction : public BoundFunction, public std::enable_shared_from_this<
   }
 
  private:
+  // One caller, and the step that he runs again and again.
+  class Repeated : public RepeatedCall {
+   public:
+    Repeated(std::shared_ptr<LocalFunction> function, CancellationManager* cancellation)
+        : function_(std::move(function)), cancellation_(cancellation) {
+      MutexLock lock(function_->mutex_);
+      function_->repeated_.insert(this);
+    }
+    ~Repeated() override {
+      MutexLock lock(function_->mutex_);
+      function_->repeated_.erase(this);
+      DropStep();  // Close() waits for the lock, so the runner is there as long as the step
+    }
+
+    Status Run(std::span<const Tensor> args, std::vector<Tensor>* results) override {
+      RETURN_IF_ERROR(function_->CheckArguments(args));
+      const Visit visit(function_->owner_);
+      if (visit.runner() == nullptr) return Cancelled(kGone);
+      if (step_ == nullptr) MakeStep(*visit.runner());
+      Status status = function_->RunStep(*visit.runner(), *step_, args, results);
+      if (!function_->MayRunAgain(*step_, status.ok())) DropStep();
+      return status;
+    }
+    // By the caller, or where he is not and will not be inside of the runner.
+    void DropStep() {
+      outside_.reset();
+      step_ = nullptr;
+    }
+
+   private:
+    void MakeStep(LocalRunner& runner) {
+      step_ = function_->TakeStep(runner);
+      outside_.emplace(cancellation_, [step = step_.get()](const Status& reason) {
+        step->cancellation.Cancel(reason);
+      });
+    }
+
+    const std::shared_ptr<LocalFunction> function_;
+    CancellationManager* const cancellation_;
+    std::unique_ptr<LocalStep> step_;  // null: none yet, or it has ended with an error
+    std::optional<ScopedCancellation> outside_;
+  };
+
   // From its beginning until its caller has been told.
   struct OpenCall {
     OpenCall(std::shared_ptr<LocalFunction> of, std::vector<Tensor> given, Done told)
@@ -175,9 +214,30 @@ class LocalFunction : public BoundFunction, public std::enable_shared_from_this<
     return std::make_unique<LocalStep>(runner, runner.environment_, devices_, nodes_);
   }
 
+  // In this thread, alone.
+  Status RunStep(LocalRunner& runner, LocalStep& step, std::span<const Tensor> args,
+                 std::vector<Tensor>* results) {
+    results->resize(plan_->num_fetches);
+    RETURN_IF_ERROR(runner.Begin(&step));
+    Executor::Step run = Arrange(runner, step);
+    step.work.set_queue(nullptr);
+    run.feeds = args;
+    run.fetches = *results;
+    run.work = &step.work;
+    run.tasks = names_functions_ ? &step.tasks : nullptr;
+    Status status = plan_->executor->Run(run);
+    runner.End(&step);
+    return status;
+  }
+
+  // What ended well leaves nothing to the next call.
+  bool MayRunAgain(LocalStep& step, bool ok) const {
+    if (!ok || step.cancellation.IsCancelled()) return false;
+    if (leaves_resources_) step.step_resources.ResetAll();
+    return true;
+  }
   void GiveStep(std::unique_ptr<LocalStep> step, bool ok) EXCLUDES(mutex_) {
-    if (!ok || step->cancellation.IsCancelled()) return;
-    if (leaves_resources_) step->step_resources.ResetAll();
+    if (!MayRunAgain(*step, ok)) return;
     MutexLock lock(mutex_);
     if (spare_.size() < kMostSpare) spare_.push_back(std::move(step));
   }
@@ -202,6 +262,7 @@ class LocalFunction : public BoundFunction, public std::enable_shared_from_this<
   bool names_functions_ = false;
   Mutex mutex_;
   std::vector<std::unique_ptr<LocalStep>> spare_ GUARDED_BY(mutex_);
+  std::set<Repeated*> repeated_ GUARDED_BY(mutex_);  // all that there are
 };
 
 bool NamesFunctions(const std::vector<const Node*>& nodes) {
@@ -214,30 +275,32 @@ bool NamesFunctions(const std::vector<const Node*>& nodes) {
 Result<std::shared_ptr<BoundFunction>> BoundFunctions::Bind(const FunctionRef& function,
                                                             std::vector<DType> args, Device& device,
                                                             CancellationManager* cancellation) {
-  const Visit visit(RefPtr<BoundFunctions>::Share(this));
+  const auto self = RefPtr<BoundFunctions>::Share(this);
+  const Visit visit(self);
   if (visit.runner() == nullptr) return Cancelled(kGone);
   const RuntimeCall call{.call = function, .args = args, .cancellation = cancellation};
   ASSIGN_OR_RETURN(std::shared_ptr<FunctionPlan> plan, visit.runner()->MakeFunction(call, device));
-  return std::shared_ptr<BoundFunction>(std::make_shared<LocalFunction>(
-      RefPtr<BoundFunctions>::Share(this), std::move(plan), std::move(args), device));
+  return std::shared_ptr<BoundFunction>(
+      std::make_shared<LocalFunction>(self, std::move(plan), std::move(args), device));
 }
 
 void BoundFunctions::Close() {
+  inside_.fetch_or(kClosed, std::memory_order_acq_rel);
   MutexLock lock(mutex_);
-  runner_ = nullptr;
-  while (inside_ > 0) changed_.Wait(mutex_);
-  for (LocalFunction* function : functions_) function->DropSpares();
+  while (inside_.load(std::memory_order_acquire) != kClosed) changed_.Wait(mutex_);
+  for (LocalFunction* function : functions_) function->DropSteps();
 }
 
 LocalRunner* BoundFunctions::Enter() {
-  MutexLock lock(mutex_);
-  if (runner_ != nullptr) ++inside_;
-  return runner_;
+  if ((inside_.fetch_add(1, std::memory_order_acq_rel) & kClosed) == 0) return runner_;
+  Leave();
+  return nullptr;
 }
 
 void BoundFunctions::Leave() {
+  if (inside_.fetch_sub(1, std::memory_order_acq_rel) != kClosed + 1) return;
   MutexLock lock(mutex_);
-  if (--inside_ == 0) changed_.NotifyAll();
+  changed_.NotifyAll();
 }
 
 }  // namespace thalweg

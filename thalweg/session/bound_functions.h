@@ -6,6 +6,7 @@
 // Threads: all calls from any.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <set>
 #include <vector>
@@ -33,10 +34,12 @@ class BoundFunctions : public FunctionRunner {
   void Leave() EXCLUDES(mutex_);
 
  private:
+  static constexpr int64_t kClosed = int64_t{1} << 62;
+
+  LocalRunner* const runner_;
+  std::atomic<int64_t> inside_{0};  // how many are; with kClosed once nobody is let in
   Mutex mutex_;
   CondVar changed_;
-  LocalRunner* runner_ GUARDED_BY(mutex_);
-  int inside_ GUARDED_BY(mutex_) = 0;
   friend class LocalFunction;
   std::set<LocalFunction*> functions_ GUARDED_BY(mutex_);  // all that there are
 };

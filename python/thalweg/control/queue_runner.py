@@ -2,6 +2,7 @@
 """QueueRunner: threads that fill a queue, each running an enqueue operation until there is nothing more."""
 from __future__ import annotations
 
+import functools
 import threading
 import weakref
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from thalweg.graph import graph, proto_functions
 from thalweg.graph.default_session import get_default_session
 from thalweg.graph.graph import GraphKeys
 from thalweg.graph.session import Session
+from thalweg.graph.tensor import Operation
 from thalweg.operations.data_flow_ops import QueueBase
 
 if TYPE_CHECKING:
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
     from threading import Thread
 
     from thalweg.control.coordinator import Coordinator
-    from thalweg.graph.tensor import Operation
     from thalweg.messages import QueueRunnerDef
+
+# An enqueue operation runs again and again without Python, until its coordinator is asked once more.
+REPEATED_SECONDS = 0.002
 
 
 class QueueRunner:
@@ -69,6 +73,8 @@ class QueueRunner:
         ended = False
         try:
             enqueue = sess.make_callable(enqueue_op)
+            if hasattr(enqueue, "_repeat") and isinstance(enqueue_op, Operation):
+                enqueue = functools.partial(enqueue._repeat, REPEATED_SECONDS)
             while not (coord and coord.should_stop()):
                 try:
                     enqueue()
