@@ -72,6 +72,9 @@ def _safe_divide(total, count):
 
 def _alike(predictions, labels):
     """Both as float32. Of other shapes they would be broadcast: [n] and [n, 1] to n * n differences."""
+    for value, name in ((labels, "labels"), (predictions, "predictions")):
+        if value is None:
+            raise ValueError(f"{name} must not be None.")
     predictions, labels = (math_ops.cast(convert_to_tensor(v), dtypes.float32) for v in (predictions, labels))
     predictions.shape.assert_is_compatible_with(labels.shape)
     return predictions, labels

@@ -168,7 +168,7 @@ def _row(spec: TypeSpec) -> TypeSpec:
     if not isinstance(spec, (TensorSpec, SparseTensorSpec)):
         raise TypeError(f"{spec} has no rows: only tensors and SparseTensors do")
     if spec.shape.ndims == 0:
-        raise ValueError("Cannot unbatch an input with scalar components.")
+        raise ValueError("Unbatching a tensor is only supported for rank >= 1")
     shape = TensorShape(None) if spec.shape.ndims is None else spec.shape[1:]
     return type(spec)(shape, spec.dtype)
 

@@ -45,6 +45,8 @@ def import_graph_def(graph_def: GraphDef, input_map: Mapping[str, Tensor] | None
     """Adds the nodes of a GraphDef (a message or its bytes) under the scope `name` ("import")."""
     graph = get_default_graph()
     graph._check_not_finalized()
+    if not isinstance(graph_def, bytes) and not hasattr(graph_def, "SerializeToString"):
+        raise TypeError(f"graph_def must be a GraphDef proto, got {type(graph_def).__name__}.")
     data = graph_def if isinstance(graph_def, bytes) else graph_def.SerializeToString()
     if producer_op_list is not None:
         data = _without_default_attrs(data, producer_op_list)

@@ -30,7 +30,7 @@ def image_rank(image: TensorLike) -> int:
     if rank is None:
         return 3
     if rank not in (3, 4):
-        raise ValueError(f"'image' must have either 3 or 4 dimensions, got shape {image.shape}")
+        raise ValueError(f"'images' must have either 3 or 4 dimensions, got shape {image.shape}")
     return rank
 
 

@@ -71,7 +71,9 @@ def embedding_lookup(params: TensorLike, ids: TensorLike, partition_strategy: st
     array([[4., 5.],
            [0., 1.]], dtype=float32)
     """
-    if params is None or isinstance(params, (list, tuple)) and not params:
+    if params is None:
+        raise ValueError("params must be specified")
+    if isinstance(params, (list, tuple)) and not params:
         raise ValueError("Need at least one param")
     if isinstance(params, (list, tuple)):
         parts = list(params)

@@ -876,8 +876,10 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
         mask = apply("NotEqual", [mask, apply("ZerosLike", [mask])])
     axis = axis or 0
     count = mask.shape.ndims
-    if count is None or count == 0:
-        raise ValueError("mask cannot be scalar, and its number of dimensions must be known.")
+    if count is None:
+        raise ValueError("Number of mask dimensions must be specified, even if none of their sizes is known")
+    if count == 0:
+        raise ValueError("mask cannot be scalar.")
     with name_scope(name, "boolean_mask", [tensor, mask]) as scope:
         if axis == 0 and count == 1:
             chosen = apply("Cast", [mask], {"DstT": dtypes.int32})
