@@ -82,7 +82,7 @@ TEST(ThreadTest, ADetachedOneGivesBackWhatItHolds) {
 // What threads of a process wait on, or may hold the locks of.
 struct Threaded {
   Mutex mutex;
-  auto WaitOn(CondVar* changed) {
+  std::function<void()> WaitOn(CondVar* changed) {
     return [this, changed] {
       MutexLock lock(mutex);
       is_waiting = true;
@@ -93,7 +93,7 @@ struct Threaded {
   std::unique_ptr<NoDestructor<CondVar>> changed = std::make_unique<NoDestructor<CondVar>>();
   bool is_waiting GUARDED_BY(mutex) = false;
   bool ends GUARDED_BY(mutex) = false;
-  std::unique_ptr<Thread> thread = std::make_unique<Thread>("c", WaitOn(changed.get()));
+  std::unique_ptr<Thread> thread = std::make_unique<Thread>("c", WaitOn(&**changed));
   std::unique_ptr<ThreadPool> pool =
       std::make_unique<ThreadPool>(ThreadPool::Options{.threads = 2});
   std::unique_ptr<Timer> timer = std::make_unique<Timer>(clock);
@@ -109,7 +109,7 @@ struct Threaded {
     {
       MutexLock lock(mutex);
       ends = true;
-      changed->NotifyAll();
+      (*changed)->NotifyAll();
     }
     thread->Join();
   }
