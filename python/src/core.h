@@ -125,6 +125,7 @@ bool AddGraphTypes(PyObject* module);
 bool AddSessionTypes(PyObject* module);
 bool AddServerType(PyObject* module);
 bool AddOptimizerType(PyObject* module);
+PyObject* OptimizerKinds(PyObject*, PyObject*);  // the table of the core, a function of the module
 bool AddSaverType(PyObject* module);
 bool AddCheckpointType(PyObject* module);
 bool AddEventFileType(PyObject* module);

@@ -350,6 +350,18 @@ TW_EXPORT int32_t tw_optimizer_num_created(const TwOptimizer* optimizer);
 TW_EXPORT void tw_optimizer_created(const TwOptimizer* optimizer, int32_t i, TwVariable* variable,
                                     TwOutput* primary, const char** slot);
 
+/* The table of optimizers, for front ends that make updates of their own. Texts are the library's
+ * for ever; each function gives NULL past its last row, so that rows are read until there are none.
+ * A kind, and what follows "Apply" in the names of its operations: */
+TW_EXPORT const char* tw_optimizer_kind(int32_t kind, const char** operation,
+                                        int32_t* has_nesterov);
+/* An argument of these operations: "var", "grad" (in sparse forms followed by the indices),
+ * "m_slot" for the slot m, "beta1_power" for the variable of that name, or a hyper-parameter. */
+TW_EXPORT const char* tw_optimizer_kind_argument(int32_t kind, int32_t i);
+/* A slot, and what it begins with: "0", "1" or the name of a hyper-parameter. */
+TW_EXPORT const char* tw_optimizer_kind_slot(int32_t kind, int32_t i, const char** initial);
+TW_EXPORT const char* tw_optimizer_kind_number(int32_t kind, int32_t i, double* default_value);
+
 /* ---- Session ---- */
 typedef struct TwSessionOptions {
   size_t struct_size;
@@ -386,6 +398,10 @@ TW_EXPORT TwBuffer* tw_session_list_devices(TwSession* session, TwStatus* status
  * its sessions. */
 TW_EXPORT TwCode tw_target_reset(const char* target, const char* const* containers, int32_t n,
                                  int64_t timeout_ms, TwStatus* status);
+/* The same for as long as a ConfigProto message says (operation_timeout_in_ms); NULL: no config. */
+TW_EXPORT TwCode tw_target_reset_config(const char* target, const char* const* containers,
+                                        int32_t n, const void* config, size_t config_size,
+                                        TwStatus* status);
 
 /* Options of one run: timeout, tracing, a handle to cancel it from another thread. */
 TW_EXPORT TwRunOptions* tw_run_options_new(void);

@@ -173,6 +173,20 @@ TwCode tw_target_reset(const char* target, const char* const* containers, int32_
   });
 }
 
+TwCode tw_target_reset_config(const char* target, const char* const* containers, int32_t n,
+                              const void* config, size_t config_size, TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"target", target}}));
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, UnwrapTexts(containers, n, "container"));
+    if (config == nullptr) return ResetRemote(target, names, {});
+    ASSIGN_OR_RETURN(const OwnedMessage message,
+                     ParseMessage(pb::ConfigProto::Descriptor(),
+                                  {static_cast<const char*>(config), config_size}));
+    ASSIGN_OR_RETURN(const ConfigOptions read, ReadConfig(*message, ConfigUse::kRemoteSession, {}));
+    return ResetRemote(target, names, read.session.default_timeout);
+  });
+}
+
 TwRunOptions* tw_run_options_new(void) {
   return Quietly<TwRunOptions*>(nullptr, [] {
     auto options = std::make_unique<TwRunOptions>();

@@ -6,6 +6,7 @@
 #include "thalweg/autodiff/loop_gradient.h"
 #include "thalweg/autodiff/stack_links.h"
 #include "thalweg/autodiff/sum_gradients.h"
+#include "thalweg/base/first_error.h"
 
 namespace thalweg {
 namespace {
@@ -338,7 +339,7 @@ Result<std::vector<GradientValue>> GradientWalk::Differentiate(
         ", which lies between the ys and the xs (site: ", node.graph().Site(node.site()),
         "); stop there with stop_gradients or register one");
   }
-  if (status.ok()) status = b.status();
+  KeepFirstError(b.status(), &status);
   if (!status.ok()) return status.WithContext(StrCat("gradient of ", node.Label()));
   return context.input_grads();
 }

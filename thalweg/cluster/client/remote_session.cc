@@ -5,12 +5,12 @@
 #include <atomic>
 #include <functional>
 #include <optional>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "thalweg/base/entropy.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/base/thread.h"
 #include "thalweg/cluster/client/channel_client.h"
 #include "thalweg/cluster/client/master_watch.h"
 #include "thalweg/cluster/debug/dump.h"
@@ -226,7 +226,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     };
     if (!HostCall::IsInside()) return end();
     // The server may be in this process, and wait for the step that has called this function.
-    std::thread(end).detach();
+    Thread::Detach("close", end);
   }
 
  private:
