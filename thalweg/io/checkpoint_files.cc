@@ -91,8 +91,14 @@ void SweepLeftovers(FileSystem& fs, const std::string& directory) {
       if (done.ok()) fs.RemoveFile(path).IgnoreError();
       continue;
     }
-    const auto first = [&] {
-      return begin.ends_with(kUnfinished) ? belonging_to(kUnfinished) : OkStatus();
+    const auto first = [&]() -> Status {
+      if (begin.ends_with(kUnfinished)) return belonging_to(kUnfinished);
+      // What has its name before its own, such as the files that it guards.
+      for (const std::string& other : *names) {
+        if (!other.starts_with(name + ".")) continue;
+        RETURN_IF_ERROR(RemoveIfThere(fs, StrCat(directory, "/", other)));
+      }
+      return OkStatus();
     };
     fs.RemoveAbandoned(path, first).status().IgnoreError();
   }
