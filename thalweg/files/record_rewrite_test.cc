@@ -2,7 +2,6 @@
 // Shuffled and split record files: nothing is lost, nothing is left over.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <sys/wait.h>
 #include <unistd.h>
 
