@@ -279,15 +279,19 @@ TW_EXPORT TwOutput tw_function_capture(const TwGraph* body, int32_t i);
 typedef struct TwGradient {
   TwOutput values, indices, dense_shape;
 } TwGradient;
+/* Where the function of a step is called; valid until it returns. */
+typedef struct TwGradientPlace TwGradientPlace;
 /* Nodes whose gradient a function of the caller's says: from those of `outputs`, some of them none,
- * it sets those of `inputs`, and adds the nodes for it under the scope of the gradients. It returns
- * TW_OK, or another code, with which the whole ends. */
+ * it sets those of `inputs`, and adds the nodes for it under the scope of the gradients. Gradients that
+ * it asks for itself are `within` its place. It returns TW_OK, or another code, with which the whole
+ * ends. */
 typedef struct TwGradientStep {
   const TwOutput* inputs;
   int32_t num_inputs;
   const TwOutput* outputs;
   int32_t num_outputs;
-  TwCode (*function)(void* argument, const TwGradient* incoming, TwGradient* made);
+  TwCode (*function)(void* argument, const TwGradientPlace* place, const TwGradient* incoming,
+                     TwGradient* made);
   void* argument;
 } TwGradientStep;
 typedef struct TwGradientOptions {
@@ -301,6 +305,7 @@ typedef struct TwGradientOptions {
   const char* site; /* of the nodes: "train.py:41 in build" */
   const TwGradientStep* steps;
   int32_t num_steps;
+  const TwGradientPlace* within; /* of the step whose function asks; NULL for any other caller */
 } TwGradientOptions;
 TW_EXPORT TwCode tw_graph_gradients(TwGraph* graph, const TwOutput* ys, int32_t num_ys,
                                     const TwOutput* xs, int32_t num_xs,

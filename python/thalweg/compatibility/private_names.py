@@ -136,6 +136,23 @@ def is_resource_variable(var):
     return isinstance(var, variables.Variable) and var._resource
 
 
+class _Resources(type(variables.Variable)):
+    """isinstance asks whether a variable is a resource, whoever made it."""
+
+    def __instancecheck__(cls, value):
+        return super().__instancecheck__(value) or cls is ResourceVariable and is_resource_variable(value)
+
+
+class ResourceVariable(variables.Variable, metaclass=_Resources):
+    """A variable that is a resource: libraries derive from it."""
+
+    def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None, name=None,
+                 dtype=None, variable_def=None, import_scope=None, constraint=None, distribute_strategy=None,
+                 synchronization=variables.VariableSynchronization.AUTO, aggregation=variables.VariableAggregation.NONE, shape=None):
+        super().__init__(initial_value, trainable, collections, validate_shape, caching_device, name, variable_def, dtype, None,
+                         import_scope, constraint, True, synchronization, aggregation, shape)
+
+
 def get_registered_ops():
     """The OpDef of every operation by its name: tensorflow.python.framework.op_def_registry."""
     return {op.name: op for op in all_definitions()}

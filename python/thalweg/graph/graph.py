@@ -88,6 +88,8 @@ class _State(threading.local):
         self.colocate = None
         self.overrides = None  # of gradients: see custom_gradients.py
         self.context = None  # of control flow: see control_flow.py
+        self.gradient_place = None  # where a gradient function is called: see custom_gradients.py
+        self.effects = None  # whose order is that in which they are made: see graph_functions.py
 
 
 class Graph(_core.Graph):
@@ -659,6 +661,9 @@ def create_node(op: str, name: str, flat: list[Tensor], attrs: list[tuple[str, s
     context = state.context
     if context is not None:
         flat, before = context.enter(op, flat, before)
+    effects = state.effects
+    if effects is not None:
+        before = effects.before(op, flat, before, context)
     name = name[:-1] if name.endswith("/") else graph.unique_name(name)
     if state.colocate is not None and not any(a[0] == "_class" for a in attrs):
         attrs = attrs + [("_class", "S", state.colocate)]
@@ -686,6 +691,8 @@ def create_node(op: str, name: str, flat: list[Tensor], attrs: list[tuple[str, s
     if context is not None:
         graph._contexts[made._id] = context
         context.made(made)
+    if effects is not None:
+        effects.made(made, context)
     return made
 
 

@@ -174,7 +174,7 @@ def resized(images: TensorLike, size: IntsLike, preserve_aspect_ratio: bool, cha
     one = image_rank(images) == 3
     batch = array_ops.expand_dims(images, 0) if one else images
     size = convert_to_tensor(size, dtype=dtypes.int32, name="size")
-    if size.shape.ndims not in (None, 1) or size.shape.ndims == 1 and size.shape[0].value not in (None, 2):
+    if size.shape.ndims not in (None, 1) or size.shape.ndims == 1 and size.shape._size(0) not in (None, 2):
         raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
     if preserve_aspect_ratio:
         rows, columns = (math_ops.cast(s, dtypes.float32) for s in _sizes(images))
@@ -364,8 +364,8 @@ def padded_to(image: TensorLike, target_height: IntLike, target_width: IntLike,
               for size, target in sizes]
     size = array_ops.stack([math_ops.cast(apply("Floor", [size]), dtypes.int32) for size, _ in sizes])
     made = pad_to_bounding_box(change(batch, size), around[0], around[1], target_height, target_width)
-    made.set_shape([batch.shape[0].value, *(None if hasattr(t, "graph") else t for t in (target_height, target_width)),
-                    batch.shape[3].value])
+    made.set_shape([batch.shape._size(0), *(None if hasattr(t, "graph") else t for t in (target_height, target_width)),
+                    batch.shape._size(3)])
     return array_ops.squeeze(made, [0]) if one else made
 
 

@@ -101,7 +101,7 @@ def lookup_in_parts(params: TensorLike, ids: TensorLike, partition_strategy: str
         if partition_strategy == "mod":
             part, place = flat % count, flat // count
         elif partition_strategy == "div":
-            sizes = [p.shape[0].value for p in params]
+            sizes = [p.shape._size(0) for p in params]
             if None in sizes:
                 raise ValueError("embedding_lookup with \"div\" must know the first dimension of all parts")
             each, more = divmod(sum(sizes), count)

@@ -87,7 +87,7 @@ def _axis_last(x, axis):
 
 def _rows_of_classes(x):
     """x as a matrix whose rows are its last dimension: logits and labels of other ranks agree if these do."""
-    classes = x.shape[-1].value if x.shape.ndims else None
+    classes = x.shape._size(-1) if x.shape.ndims else None
     size = array_ops.shape(x)[-1:] if classes is None else [classes]
     rows = array_ops.reshape(x, array_ops.concat([[-1], size], 0))
     rows.set_shape([x.shape[:-1].num_elements() if x.shape.ndims else None, classes])

@@ -557,7 +557,7 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
         dims = value.shape
         if dims.ndims is not None and not -dims.ndims <= axis < dims.ndims:
             raise ValueError(f"axis = {axis} not in [{-dims.ndims}, {dims.ndims})")
-        num = None if dims.ndims is None else dims[axis].value
+        num = dims._size(axis)
         if num is None:
             raise ValueError(f"Cannot infer num from shape {dims}")
     return apply("Unpack", [value], {"num": num, "axis": axis}, name=name)

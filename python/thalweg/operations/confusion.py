@@ -22,9 +22,9 @@ def remove_squeezable_dimensions(labels: TensorLike, predictions: TensorLike, ex
         labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
         if labels.shape.ndims is not None and predictions.shape.ndims is not None:
             difference = predictions.shape.ndims - labels.shape.ndims
-            if difference == expected_rank_diff + 1 and predictions.shape[-1].is_compatible_with(1):
+            if difference == expected_rank_diff + 1 and predictions.shape._size(-1) in (1, None):
                 predictions = array_ops.squeeze(predictions, [-1])
-            elif difference == expected_rank_diff - 1 and labels.shape[-1].is_compatible_with(1):
+            elif difference == expected_rank_diff - 1 and labels.shape._size(-1) in (1, None):
                 labels = array_ops.squeeze(labels, [-1])
         return labels, predictions
 

@@ -289,7 +289,7 @@ def sparse_segment_sqrt_n(data: TensorLike, indices: TensorLike, segment_ids: Te
 def sparse_expand_dims(sp_input: SparseLike, axis: int | None = None, name: str | None = None) -> SparseTensor:
     """A dimension of size one more, at `axis` (by default the last)."""
     sp_input = as_sparse(sp_input)
-    rank = sp_input.dense_shape.shape[0].value
+    rank = sp_input.dense_shape.shape._size(0)
     if rank is None:
         raise ValueError("tw.sparse.expand_dims needs a known rank")
     axis = rank if axis is None else axis
