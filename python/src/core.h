@@ -132,6 +132,8 @@ bool AddEventFileType(PyObject* module);
 bool AddMemoryType(PyObject* module);
 bool AddMessageType(PyObject* module);
 bool AddModelTypes(PyObject* module);
+// A function of the module.
+PyObject* ReadSavedModel(PyObject* module, PyObject* args);
 PyTypeObject* AddType(PyObject* module, PyType_Spec* spec);
 
 // add_node(op, name, inputs, controls, attrs, device, site): see graph_nodes.cc.

@@ -259,6 +259,8 @@ PyMethodDef functions[] = {
     {"tensor_from_proto", TensorFromProto, METH_O, "The array of TensorProto bytes."},
     {"reset_target", ResetTarget, METH_VARARGS,
      "reset_target(target, containers, config): drops all state of a server's containers."},
+    {"read_saved_model", ReadSavedModel, METH_VARARGS,
+     "read_saved_model(path, tags): (bytes of the MetaGraphDef, JSON of what else it has)."},
     {"code_name", CodeName, METH_O, "The name of a canonical code."},
     {"optimizer_kinds", OptimizerKinds, METH_NOARGS,
      "{kind: (operation after Apply, has a Nesterov form, arguments, {slot: what it begins with}, "

@@ -162,6 +162,13 @@ class LocalSession : public Session {
     return core_->placer().Explain(*core_->graph(), *node);
   }
 
+  Result<StepMemory> PlanMemory(const Signature& signature,
+                                std::span<const Tensor> feeds) override {
+    ASSIGN_OR_RETURN(const PreparedPlan made, core_->GetPlan(signature, {}));
+    RETURN_IF_ERROR(made.plan->CheckFeeds(feeds));
+    return made.plan->prepared->PlanMemory(feeds);
+  }
+
   Result<std::string> DescribePlan(std::span<const std::string> feeds,
                                    std::span<const std::string> fetches,
                                    std::span<const std::string> targets) override {
@@ -205,6 +212,10 @@ class LocalSession : public Session {
 };
 
 }  // namespace
+
+Result<StepMemory> Session::PlanMemory(const Signature&, std::span<const Tensor>) {
+  return Unimplemented("the memory of a step is planned where it runs");
+}
 
 Result<std::unique_ptr<Session>> MakeLocalSession(std::shared_ptr<Environment> environment,
                                                   std::shared_ptr<Graph> graph,

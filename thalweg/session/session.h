@@ -109,6 +109,9 @@ class Session {
   virtual Result<std::string> DescribePlan(std::span<const std::string> feeds,
                                            std::span<const std::string> fetches,
                                            std::span<const std::string> targets) = 0;
+  // What a step of the signature holds at once when it is fed values of these types and shapes,
+  // whose elements are not looked at. Runs nothing. Unimplemented for steps of other tasks.
+  virtual Result<StepMemory> PlanMemory(const Signature& signature, std::span<const Tensor> feeds);
   // Empties containers of this session's resources; all when none is named.
   virtual void ResetContainers(const std::vector<std::string>& containers) = 0;
 
