@@ -73,10 +73,11 @@ TW_EXPORT TwCode tw_model_run_names(const TwModel* model, int32_t signature,
                                     TwBuffer** metadata, TwStatus* status);
 /* Any tensors of the graph, fed at any others, by names of the signature or of tensors ("a:0"); only
  * what they need runs. `signature` -1: names of tensors alone. */
-TW_EXPORT TwCode tw_model_fetch(const TwModel* model, int32_t signature, const TwRunOptions* options,
-                                const char* const* feed_names, TwTensor* const* feeds,
-                                int32_t num_feeds, const char* const* fetch_names,
-                                int32_t num_fetches, TwTensor** results, TwStatus* status);
+TW_EXPORT TwCode tw_model_fetch(const TwModel* model, int32_t signature,
+                                const TwRunOptions* options, const char* const* feed_names,
+                                TwTensor* const* feeds, int32_t num_feeds,
+                                const char* const* fetch_names, int32_t num_fetches,
+                                TwTensor** results, TwStatus* status);
 
 /* A SavedModel as messages, for who adds it to a graph of his own: the MetaGraphDef with the tags,
  * and as JSON whether there are variables ("has_variables"), the node that makes it ready
@@ -111,7 +112,8 @@ TW_EXPORT TwBuffer* tw_model_costs(const TwModel* model, int32_t signature,
 
 typedef struct TwVerifyOptions {
   size_t struct_size;
-  double atol, rtol; /* a and b are equal where |a - b| <= atol + rtol * |b|; integers where equal */
+  double atol,
+      rtol; /* a and b are equal where |a - b| <= atol + rtol * |b|; integers where equal */
   const TwRunOptions* run_options;
 } TwVerifyOptions;
 /* As JSON: the tensors that a step of the signature computes and that can be recorded. */

@@ -181,7 +181,7 @@ TwCode tw_target_reset_config(const char* target, const char* const* containers,
     if (config == nullptr) return ResetRemote(target, names, {});
     ASSIGN_OR_RETURN(const OwnedMessage message,
                      ParseMessage(pb::ConfigProto::Descriptor(),
-                                  {static_cast<const char*>(config), config_size}));
+                                  std::string_view(static_cast<const char*>(config), config_size)));
     ASSIGN_OR_RETURN(const ConfigOptions read, ReadConfig(*message, ConfigUse::kRemoteSession, {}));
     return ResetRemote(target, names, read.session.default_timeout);
   });
