@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs that look into files. Each function adds its verb, with what is done when it is given, to
-// the command's parser.
+// The verbs that look into files. Each function adds its verb, with what is done when it is given,
+// to the command's parser.
 //
 //   CLI::App app;
 //   AddCheckpoint(app);

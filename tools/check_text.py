@@ -17,9 +17,12 @@ BANNED = (
     (re.compile(r"\.\./share[d]\b|(?<![\w.~-])/(?:work|farm)/(?=\w)|(?<![\w/])share[d]/(?:tf|peers|\w+\.md)"), "a folder outside the checkout"),
     (re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X)\b"), "a note to come back later"),
     (re.compile(r"^(?:<{7}|>{7}) "), "a merge conflict"),
-    (re.compile(r"(?i)colo" r"ur|behavio" r"ur|neighbo" r"ur|(?<![a-z])centr" r"ed?(?![a-z])|canc" r"eled|licen" r"ce|"
-                r"(?:quant|initial|normal|serial|summar|vector|minim|regular|penal|factor|recogn|optim)is" r"(?:e|ed|es|er|ers|ing|ation)(?![a-z])"),
-     "British spelling"))
+    (re.compile(r"(?i)colo" r"ur|behavio" r"ur|neighbo" r"ur|harbo" r"ur|favo" r"ur|(?<![a-z])centr" r"ed?(?![a-z])|canc" r"eled|licen" r"ce|"
+                r"(?:quant|initial|normal|serial|summar|vector|minim|maxim|regular|penal|factor|recogn|optim|organ|real|special|general|"
+                r"synchron|parallel|util|emphas|custom|material|character|categor|standard)is" r"(?:e|ed|es|er|ers|ing|ation)(?![a-z])|"
+                r"(?:lab|mod|trav|tunn|quarr)ell(?:ed|ing)|signall(?:ed|ing)|\bgre" r"y\b|\banaly" r"s(?:e|ed|er|ing)\b|\bwhil" r"st\b|"
+                r"\blear" r"nt\b|spoi" r"lt|artef" r"act"), "British spelling"))
+MOST_COLUMNS = 100  # of a line of C++ that is a comment; clang-format sees to the others
 THREAD = re.compile(r"\bstd::(?:j?thread\b(?!::)|async\b)|\bpthread_create\b")
 MAY_START_THREADS = re.compile(r"^thalweg/(?:testing/|base/thread\.)|/test_[^/]*$|_(?:test|benchmark|fuzz)\.\w+$")
 TERMINATE = re.compile(r"\bstd::terminate\b")  # compilers call it too, so tools/check_built.py cannot tell
@@ -34,6 +37,8 @@ def check_text(path, text):
             complaints.append(f"{path}:{number}: ends the process")
         if path.startswith(("thalweg/", "cli/")) and THREAD.search(line) and not MAY_START_THREADS.search(path):
             complaints.append(f"{path}:{number}: starts a thread, for which there is thalweg/base/thread.h")
+        if path.endswith((".cc", ".h")) and len(line) > MOST_COLUMNS and line.lstrip().startswith(("//", "/*", "* ")):
+            complaints.append(f"{path}:{number}: a comment beyond column {MOST_COLUMNS}")
     if path.endswith((".cc", ".h", ".cu", ".c", ".cpp", ".py", ".pyi")) and text.strip():
         if LICENSE not in "\n".join(text.split("\n")[:2]):
             complaints.append(f"{path}: lacks the line {LICENSE}")

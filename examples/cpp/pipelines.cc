@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tour of input pipelines: pipelines DIGITS_CSV TEXT. Python's give the same, element for element.
+// A tour of input pipelines: pipelines DIGITS_CSV TEXT. Python's give the same, element for
+// element.
 #include <thalweg/dataset.h>
 #include <thalweg/ops.h>
 

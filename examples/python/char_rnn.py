@@ -27,7 +27,7 @@ freezes, and that line is the thalweg too.
 
 People have lived along the water for as long as there have been people. They put the mill where the stream falls, the bridge
 where it is narrow, the washing place where it is slow. They named the fields after it and the families after the fields. When
-they quarrelled, the middle of the stream was the border; when they made peace, they met on the bridge. The mill is a house
+they quarreled, the middle of the stream was the border; when they made peace, they met on the bridge. The mill is a house
 now, and the wheel stands in the garden, but on quiet nights the owner says that he can hear it turn.
 
 Further down the stream is a river. It does not hurry. It has taken in nine others, and has had to learn their manners: the

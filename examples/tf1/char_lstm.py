@@ -21,7 +21,7 @@ flags.DEFINE_integer("batch_size", 16, "pieces of a batch")
 flags.DEFINE_float("learning_rate", 0.01, "at first")
 FLAGS = flags.FLAGS
 
-WHO = "the old miller,a young fox,the tall heron,one grey goose,the blind mole".split(",")
+WHO = "the old miller,a young fox,the tall heron,one gray goose,the blind mole".split(",")
 DOES = "waits for,looks at,walks past,sings to,dreams of".split(",")
 WHAT = "the river,the bridge,a round stone,the empty mill,the morning".split(",")
 

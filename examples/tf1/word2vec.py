@@ -7,7 +7,7 @@ tf.app.flags.DEFINE_integer("steps", 3000, "training steps")
 FLAGS = tf.app.flags.FLAGS
 TOPICS = {
     "kitchen": "pot pan knife spoon oven flour butter salt",
-    "harbour": "ship anchor sail mast harbour rope deck crew",
+    "harbor": "ship anchor sail mast harbor rope deck crew",
     "garden": "rose soil seed spade hedge lawn bee apple",
     "music": "violin drum chord tune singer piano choir flute",
     "weather": "rain cloud storm wind snow fog thunder frost",

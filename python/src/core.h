@@ -160,9 +160,9 @@ class InterruptScope {
   // True once Ctrl-C has cancelled the run.
   bool interrupted() const;
 };
-// Threads of the core take no signals, as Python overlooks one that comes to a thread which does not
-// use it. Where one is made in such a thread, that takes what Python's threads take while it lives:
-// programs that a function starts inherit it, and could not be stopped otherwise.
+// Threads of the core take no signals, as Python overlooks one that comes to a thread which does
+// not use it. Where one is made in such a thread, that takes what Python's threads take while it
+// lives: programs that a function starts inherit it, and could not be stopped otherwise.
 class OpenToSignals {
  public:
   OpenToSignals();

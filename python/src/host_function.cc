@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of Python inside a step (PyFunc). A thread of the step takes the GIL, and gives the
-// inputs to the hook of operations/script_ops.py, which answers with a list of arrays or (code, message).
-// Whoever waits for a step has released the GIL before, so nobody waits in a circle.
+// inputs to the hook of operations/script_ops.py, which answers with a list of arrays or (code,
+// message). Whoever waits for a step has released the GIL before, so nobody waits in a circle.
 #include "core.h"
 
 namespace thalweg_python {

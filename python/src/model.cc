@@ -42,7 +42,7 @@ struct ModelState {
 };
 using StatePtr = std::shared_ptr<ModelState>;
 
-// Of a Model and of a callable: which signature a call runs; -1: there is no default one.
+// A Model or a callable of one, with the signature that a call runs; -1: there is no default one.
 struct ModelObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   int32_t place;

@@ -16,8 +16,8 @@ ROUGH = {"Betainc": 1e3, "Igamma": 1e3, "Igammac": 1e3, "IgammaGradA": 1e4, "Ran
 OPTIONS = {"bits": "equal to the last bit", "shapes": "values are nobody's promise", "loose": "ten times the tolerance",
            "sorted": "as sets of numbers", "signs": "but for signs of vectors", "reserve": "outputs behind the third, for the gradient alone or of chance, are left out",
            "ours only": "the other's kernel works in place on a constant", "derivatives": "a case for the derivatives",
-           "shaped": "spoilt with values of known shapes: TensorFlow 2.21 refuses unknown ones",
-           "waits": "not spoilt: with other input it waits, or another node refuses"}
+           "shaped": "spoiled with values of known shapes: TensorFlow 2.21 refuses unknown ones",
+           "waits": "not spoiled: with other input it waits, or another node refuses"}
 
 
 def same_code(theirs, ours):

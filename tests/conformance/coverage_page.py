@@ -128,7 +128,7 @@ def write(covered, runs, counts, known, missing):
     for release in [r for r in runs if r != "thalweg"]:
         total = {state: sum(n for k, n in counts.items() if k[0] == release and k[2] == state) for state in ("same", "excluded", "different")}
         lines.append(f"- TensorFlow {release}: {total['same']} comparisons the same, {total['excluded']} excluded, {total['different']} different; {len(runs[release].crashes)} cases end its process.")
-    lines += ["", "Types: those of the element type in which values were compared; gradient, shapes: compared; bad input: spoilt cases with the same code of error. "
+    lines += ["", "Types: those of the element type in which values were compared; gradient, shapes: compared; bad input: spoiled cases with the same code of error. "
               "`*` marks what is left out, listed below.", "", "| operation | types, 2.21 | types, 1.15 | gradient | shapes | bad input | |", "|---|---|---|---|---|---|---|"]
     elsewhere = reasons()
     graphs = in_graphs()

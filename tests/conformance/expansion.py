@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All generated requests: cases in each of their types, and each case spoilt in every way that is known."""
+"""All generated requests: cases in each of their types, and each case spoiled in every way that is known."""
 import collections
 import importlib
 
@@ -74,7 +74,7 @@ def filled(number):
     return lambda v: np.full(v.shape, number).astype(v.dtype) if v.dtype.kind == "i" and v.size else None
 
 
-# How a value that fits is spoilt; None: not this one.
+# How a value that fits is spoiled; None: not this one.
 CHANGES = {
     "rank+1": lambda v: v[None], "rank-1": first, "scalar": lambda v: v.reshape(-1)[0] if v.ndim and v.size else None,
     "empty": lambda v: v[:0] if v.ndim and v.shape[0] else None, "longer": lambda v: np.concatenate([v, v[:1]]) if v.ndim and v.shape[0] else None,
@@ -83,7 +83,7 @@ CHANGES = {
 ATTR_CHANGES = {"negative": lambda v: -3, "zero": lambda v: 0, "huge": lambda v: 1 << 40}
 
 
-def spoilt(chosen=None):
+def spoiled(chosen=None):
     """Bad input for the first case of each operation, in its usual types: values of other ranks and sizes, and other numbers."""
     done = collections.Counter()
     for number, made in all_cases():

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import coverage_page
 from compare import answers_differ, gradients_differ, shapes_differ
 from engines import at_work, engines
-from expansion import implemented, items, releases_of, spoilt
+from expansion import implemented, items, releases_of, spoiled
 from known import Known
 from recorded import Recorded
 from shrink import smallest
@@ -48,7 +48,7 @@ def verdicts(item, answers, release):
 def build(chosen, runs):
     """The cases, with the operations of each; their requests are written for the engines that have them."""
     made, usual = [], set()
-    for item in [*items(chosen), *spoilt(chosen)]:
+    for item in [*items(chosen), *spoiled(chosen)]:
         built = item.make()
         releases = item.releases or releases_of(item.case, item.types, built.ops)
         if not releases:

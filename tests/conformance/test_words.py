@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spoilt cases of which TensorFlow's messages are of the kinds that programs look for: ours begin with the same words."""
+"""Spoiled cases of which TensorFlow's messages are of the kinds that programs look for: ours begin with the same words."""
 import collections
 
 import words

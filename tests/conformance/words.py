@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether messages begin with TensorFlow's words: words.py [--kinds] [OPERATION ...]
 
-The first case of each operation is spoilt as in expansion.py, once with shapes that are known when the graph is made and once with
+The first case of each operation is spoiled as in expansion.py, once with shapes that are known when the graph is made and once with
 shapes that are not; what each engine says is compared up to the names of nodes. Prints the kinds that differ, those of most
 operations first; nothing depends on the count. With --kinds only cases of which a release's message is of one of KINDS, and what
 the releases say of these is written to FILE, which test_words.py holds us to.
@@ -30,7 +30,7 @@ FILE = os.path.join(FOLDER, "recorded_words.gz")
 LEFT = os.path.join(FOLDER, "known_words.txt")
 
 
-def spoilt(chosen):
+def spoiled(chosen):
     """(key, case, types, graph)"""
     for number, made in all_cases():
         if number or not type_choices(made) or "waits" in made.options or (chosen and made.op not in chosen):
@@ -80,7 +80,7 @@ def reason(key, lines):
 def ours(keys):
     """{key: our sentence, None where we refuse nothing} of recorded cases."""
     run = engines("words_")["thalweg"]
-    for key, _, _, built in spoilt({key.split("/")[0] for key in keys}):
+    for key, _, _, built in spoiled({key.split("/")[0] for key in keys}):
         if key in keys:
             run.add(*built.request(key))
     at_work([run], lambda line: None)
@@ -101,7 +101,7 @@ def write(said):
 def main(arguments):
     only, chosen = "--kinds" in arguments, {a for a in arguments if a != "--kinds"}
     runs, keys = engines("words_"), []
-    for key, made, types, built in spoilt(chosen):
+    for key, made, types, built in spoiled(chosen):
         header, blocks = built.request(key)
         releases = releases_of(made, types, built.ops)
         for name in ("thalweg", *releases):

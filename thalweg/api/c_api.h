@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Thalweg's C ABI: the one stable binary interface of the library. Everything else (thalweg.h, the
- * Python package) is a layer over it. Handles and codes are in c_types.h; checkpoints, datasets, models,
- * files, messages and servers have headers of their own, all of which are included here.
+ * Python package) is a layer over it. Handles and codes are in c_types.h; checkpoints, datasets,
+ * models, files, messages and servers have headers of their own, all of which are included here.
  *
  * Handles are opaque. A function that makes something returns it, and NULL after an error;
  * functions that only do something return the code (TW_OK = 0). `status` may be NULL when the
@@ -123,7 +123,8 @@ TW_EXPORT const char* tw_environment_no_gradient(const TwEnvironment* environmen
  * `token` is the node's attribute, of `token_size` bytes. The function sets every output to a
  * tensor of the type in `output_types`, which the caller then owns, and returns TW_OK; or it sets
  * none, sets `status` and returns its code. Any thread of any step may call, several at once; the
- * step waits. Threads of ours block signals from outside. One function for the process; NULL: none, and such nodes fail. */
+ * step waits. Threads of ours block signals from outside. One function for the process; NULL: none,
+ * and such nodes fail. */
 typedef TwCode (*TwHostFunction)(void* host, const char* token, size_t token_size,
                                  const TwTensor* const* inputs, int32_t num_inputs,
                                  const TwDataType* output_types, TwTensor** outputs,
@@ -264,8 +265,8 @@ TW_EXPORT TwOutput tw_function_copy(TwGraph* body, TwOutput outside, TwStatus* s
 TW_EXPORT TwBuffer* tw_function_define(TwGraph* body, const char* name, int32_t append_hash,
                                        const TwOutput* results, int32_t num_results,
                                        const char* const* result_names, TwStatus* status);
-/* The FunctionDef message of what a graph computes of `arguments`, whatever their nodes are: all its
- * nodes but these. Nothing is added anywhere. */
+/* The FunctionDef message of what a graph computes of `arguments`, whatever their nodes are: all
+ * its nodes but these. Nothing is added anywhere. */
 TW_EXPORT TwBuffer* tw_function_definition(TwGraph* body, const char* name,
                                            const TwOutput* arguments, int32_t num_arguments,
                                            const TwOutput* results, int32_t num_results,
@@ -282,9 +283,9 @@ typedef struct TwGradient {
 /* Where the function of a step is called; valid until it returns. */
 typedef struct TwGradientPlace TwGradientPlace;
 /* Nodes whose gradient a function of the caller's says: from those of `outputs`, some of them none,
- * it sets those of `inputs`, and adds the nodes for it under the scope of the gradients. Gradients that
- * it asks for itself are `within` its place. It returns TW_OK, or another code, with which the whole
- * ends. */
+ * it sets those of `inputs`, and adds the nodes for it under the scope of the gradients. Gradients
+ * that it asks for itself are `within` its place. It returns TW_OK, or another code, with which the
+ * whole ends. */
 typedef struct TwGradientStep {
   const TwOutput* inputs;
   int32_t num_inputs;

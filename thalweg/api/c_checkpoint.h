@@ -43,8 +43,9 @@ TW_EXPORT TwSaver* tw_saver_of_nodes(TwGraph* graph, TwOutput filename, TwOutput
                                      TwNode* restore_op, const TwSaverOptions* options,
                                      TwStatus* status);
 TW_EXPORT void tw_saver_free(TwSaver* saver);
-/* The checkpoints that are kept, oldest first: path, and seconds since 1970. NULL: no such. The list
- * is taken by tw_saver_num_kept, or by asking for number 0 without it; paths live until the next. */
+/* The checkpoints that are kept, oldest first: path, and seconds since 1970. NULL: no such. The
+ * list is taken by tw_saver_num_kept, or by asking for number 0 without it; paths live until the
+ * next. */
 TW_EXPORT int32_t tw_saver_num_kept(const TwSaver* saver);
 TW_EXPORT const char* tw_saver_kept(const TwSaver* saver, int32_t i, double* saved_at);
 TW_EXPORT TwCode tw_saver_set_kept(TwSaver* saver, const char* const* paths, const double* saved_at,
@@ -73,8 +74,8 @@ TW_EXPORT int32_t tw_saver_is_writing(const TwSaver* saver);
 TW_EXPORT TwCode tw_saver_wait(TwSaver* saver, double seconds, TwStatus* status);
 TW_EXPORT TwCode tw_saver_restore(TwSaver* saver, TwSession* session, const char* path,
                                   TwStatus* status);
-/* All in which a checkpoint differs from what a saver restores of it. `restore_into` NULL: nothing is
- * restored; else what fits is, and the rest of that session's variables stay as they are. */
+/* All in which a checkpoint differs from what a saver restores of it. `restore_into` NULL: nothing
+ * is restored; else what fits is, and the rest of that session's variables stay as they are. */
 typedef struct TwDifferences TwDifferences;
 typedef enum TwDifferenceKind {
   TW_DIFFERENCE_MISSING = 0, /* in the checkpoint */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The part of the C ABI (c_api.h, which includes it) that builds input pipelines, tf.data's, stage by
- * stage. A dataset is a sequence of elements; an element is a list of tensors, its components. Each
- * stage adds an operation to the graph; nothing is read before a step asks an iterator.
+ * The part of the C ABI (c_api.h, which includes it) that builds input pipelines, tf.data's, stage
+ * by stage. A dataset is a sequence of elements; an element is a list of tensors, its components.
+ * Each stage adds an operation to the graph; nothing is read before a step asks an iterator.
  *
  *   TwDatasetBuilder* b = tw_dataset_builder_new(graph);
  *   const TwDataset* lines = tw_dataset_text_lines(b, files, NULL);
@@ -15,8 +15,8 @@
  *
  * Errors: the first one sticks to the builder: later calls do nothing and give NULL. The message
  * begins with the stage. An element that cannot be made is an error of the step that asks for it.
- * Ownership: datasets and the bodies of functions are the builder's; the nodes are the graph's, which
- * may be run when the builder is gone.
+ * Ownership: datasets and the bodies of functions are the builder's; the nodes are the graph's,
+ * which may be run when the builder is gone.
  * Threads: a builder belongs to one thread at a time. */
 #ifndef THALWEG_C_DATASET_H_
 #define THALWEG_C_DATASET_H_
@@ -106,8 +106,8 @@ typedef struct TwCsvOptions {
   const int64_t* select_columns; /* ascending ... */
   int32_t num_select_columns;    /* ... 0: all */
 } TwCsvOptions;
-/* A component for each field: fields[i] is what it is where it is missing; of no element: it must be
- * there. */
+/* A component for each field: fields[i] is what it is where it is missing; of no element: it must
+ * be there. */
 TW_EXPORT const TwDataset* tw_dataset_csv(TwDatasetBuilder* builder, TwOutput files,
                                           TwTensor* const* fields, int32_t n,
                                           const TwCsvOptions* options);
@@ -182,9 +182,9 @@ TW_EXPORT TwNode* tw_dataset_reduce(TwDatasetBuilder* builder, const TwDataset* 
 /* ---- Several as one ---- */
 TW_EXPORT const TwDataset* tw_dataset_batch(TwDatasetBuilder* builder, const TwDataset* dataset,
                                             TwCount batch_size, int32_t drop_remainder);
-/* Components padded to one shape each: shapes[i], whose dtype does not count, or NULL for those that
- * are known; -1 stands for the largest of the batch. With `values`, scalars, or NULL for zeros and
- * empty strings. */
+/* Components padded to one shape each: shapes[i], whose dtype does not count, or NULL for those
+ * that are known; -1 stands for the largest of the batch. With `values`, scalars, or NULL for zeros
+ * and empty strings. */
 TW_EXPORT const TwDataset* tw_dataset_padded_batch(TwDatasetBuilder* builder,
                                                    const TwDataset* dataset, TwCount batch_size,
                                                    const TwTensorSpec* shapes,

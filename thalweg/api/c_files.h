@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The part of the C ABI (c_api.h, which includes it) for files of tensors, records and events: looking
- * into them and checking them, and the records that they are made of. Results are JSON, which the
- * command `thalweg` shows. */
+ * The part of the C ABI (c_api.h, which includes it) for files of tensors, records and events:
+ * looking into them and checking them, and the records that they are made of. Results are JSON,
+ * which the command `thalweg` shows. */
 #ifndef THALWEG_C_FILES_H_
 #define THALWEG_C_FILES_H_
 
@@ -23,7 +23,8 @@ TW_EXPORT TwBuffer* tw_checkpoint_show(const TwCheckpoint* checkpoint, const cha
 /* What only one has, other types and shapes, values with |a - b| > atol + rtol * |b|. */
 TW_EXPORT TwBuffer* tw_checkpoint_compare(const char* a, const char* b, double atol, double rtol,
                                           TwProgress progress, void* context, TwStatus* status);
-/* All checksums of index and data; "damages": how many are wrong. Damage is no error of the call. */
+/* All checksums of index and data; "damages": how many are wrong. Damage is no error of the
+ * call. */
 TW_EXPORT TwBuffer* tw_checkpoint_verify(const char* path, TwProgress progress, void* context,
                                          TwStatus* status);
 
@@ -68,8 +69,8 @@ TW_EXPORT TwBuffer* tw_records_split(const char* const* paths, int32_t n, const 
                                      const TwRewriteOptions* options, TwProgress progress,
                                      void* context, TwStatus* status);
 
-/* Runs and tags of the event files in and below a folder, or of one file. `scalars`: values, too, and
- * nothing of other kinds. `run` and `tag`: patterns with *; NULL or "": all. */
+/* Runs and tags of the event files in and below a folder, or of one file. `scalars`: values, too,
+ * and nothing of other kinds. `run` and `tag`: patterns with *; NULL or "": all. */
 TW_EXPORT TwBuffer* tw_events_read(const char* path, int32_t scalars, const char* run,
                                    const char* tag, TwProgress progress, void* context,
                                    TwStatus* status);
@@ -77,13 +78,14 @@ TW_EXPORT TwBuffer* tw_events_read(const char* path, int32_t scalars, const char
 TW_EXPORT TwBuffer* tw_events_verify(const char* path, TwProgress progress, void* context,
                                      TwStatus* status);
 
-/* A new event file FOLDER/events.out.tfevents.SECONDS.HOST.PROCESS.NUMBER and SUFFIX, with its first record. */
+/* A new event file FOLDER/events.out.tfevents.SECONDS.HOST.PROCESS.NUMBER and SUFFIX, with its
+ * first record. */
 typedef struct TwEventFile TwEventFile;
 TW_EXPORT TwEventFile* tw_event_file_new(const char* folder, const char* suffix, TwStatus* status);
 TW_EXPORT void tw_event_file_free(TwEventFile* file);
 TW_EXPORT const char* tw_event_file_path(const TwEventFile* file);
-/* Whole records (tw_record_frame); where that fails, the file is as it was before. NOT_FOUND: somebody has
- * removed it. From one thread at a time. */
+/* Whole records (tw_record_frame); where that fails, the file is as it was before. NOT_FOUND:
+ * somebody has removed it. From one thread at a time. */
 TW_EXPORT TwCode tw_event_file_append(TwEventFile* file, const void* data, size_t size,
                                       TwStatus* status);
 

@@ -71,8 +71,8 @@ TW_EXPORT TwCode tw_model_run_names(const TwModel* model, int32_t signature,
                                     const TwRunOptions* options, const char* const* names,
                                     TwTensor* const* values, int32_t n, TwTensor** results,
                                     TwBuffer** metadata, TwStatus* status);
-/* Any tensors of the graph, fed at any others, by names of the signature or of tensors ("a:0"); only
- * what they need runs. `signature` -1: names of tensors alone. */
+/* Any tensors of the graph, fed at any others, by names of the signature or of tensors ("a:0");
+ * only what they need runs. `signature` -1: names of tensors alone. */
 TW_EXPORT TwCode tw_model_fetch(const TwModel* model, int32_t signature,
                                 const TwRunOptions* options, const char* const* feed_names,
                                 TwTensor* const* feeds, int32_t num_feeds,
@@ -81,7 +81,8 @@ TW_EXPORT TwCode tw_model_fetch(const TwModel* model, int32_t signature,
 
 /* A SavedModel as messages, for who adds it to a graph of his own: the MetaGraphDef with the tags,
  * and as JSON whether there are variables ("has_variables"), the node that makes it ready
- * ("initializer") and files with the tensors that name them ("assets"). Errors as tw_model_load's. */
+ * ("initializer") and files with the tensors that name them ("assets"). Errors as
+ * tw_model_load's. */
 TW_EXPORT TwCode tw_saved_model_read(const char* path, const char* const* tags, int32_t num_tags,
                                      TwBuffer** meta_graph, TwBuffer** facts, TwStatus* status);
 
@@ -105,8 +106,8 @@ typedef struct TwCostOptions {
   const int32_t* ranks;
   int32_t num_inputs;
 } TwCostOptions;
-/* As JSON: arithmetic operations and bytes by operation and in all, parameters, the most that a step
- * holds at once. Needs no weights. */
+/* As JSON: arithmetic operations and bytes by operation and in all, parameters, the most that a
+ * step holds at once. Needs no weights. */
 TW_EXPORT TwBuffer* tw_model_costs(const TwModel* model, int32_t signature,
                                    const TwCostOptions* options, TwStatus* status);
 
@@ -118,9 +119,9 @@ typedef struct TwVerifyOptions {
 } TwVerifyOptions;
 /* As JSON: the tensors that a step of the signature computes and that can be recorded. */
 TW_EXPORT TwBuffer* tw_model_recordable(const TwModel* model, int32_t signature, TwStatus* status);
-/* Runs the signature with recorded inputs and compares recorded values, all by names of the signature
- * or of tensors. As JSON: the values in an order in which they can be computed, which of them is
- * the first that differs, by how much, and what is known of its inputs. */
+/* Runs the signature with recorded inputs and compares recorded values, all by names of the
+ * signature or of tensors. As JSON: the values in an order in which they can be computed, which of
+ * them is the first that differs, by how much, and what is known of its inputs. */
 TW_EXPORT TwBuffer* tw_model_verify(const TwModel* model, int32_t signature,
                                     const char* const* input_names, TwTensor* const* inputs,
                                     int32_t num_inputs, const char* const* value_names,

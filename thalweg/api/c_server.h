@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The part of the C ABI (c_api.h, which includes it) for servers: one task of a cluster each, driven
- * by TensorFlow's protocol. */
+ * The part of the C ABI (c_api.h, which includes it) for servers: one task of a cluster each,
+ * driven by TensorFlow's protocol. */
 #ifndef THALWEG_C_SERVER_H_
 #define THALWEG_C_SERVER_H_
 

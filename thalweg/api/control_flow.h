@@ -7,10 +7,11 @@
 //       g, {g.Scalar(0), x}, [&](const tw::Outputs& v) { return g.Op("Less", {v[0], n}); },
 //       [&](const tw::Outputs& v) { return tw::Outputs{v[0] + one, v[1] * w}; });
 //   tw::Output larger = tw::Cond(
-//       g, g.Op("Greater", {a, b}), [&] { return tw::Outputs{a}; }, [&] { return tw::Outputs{b}; })[0];
+//       g, g.Op("Greater", {a, b}), [&] { return tw::Outputs{a}; },
+//       [&] { return tw::Outputs{b}; })[0];
 //
-// Gradients go through them: g.Gradients({last[1]}, {w}). Errors: as of Graph, the first one sticks;
-// one of a loop names the variable. Ownership: none. Threads: as of Graph.
+// Gradients go through them: g.Gradients({last[1]}, {w}). Errors: as of Graph, the first one
+// sticks; one of a loop names the variable. Ownership: none. Threads: as of Graph.
 #pragma once
 
 #include <functional>

@@ -125,7 +125,7 @@ class Dataset {
   Dataset(const Output& variant, const Specs& elements, const Site& site = Site::Here());
 
   const Output& variant() const { return variant_; }
-  // Of the components.
+  // What each component is.
   const Specs& elements() const { return elements_; }
   const TwDataset* c() const { return c_; }
 

@@ -5,7 +5,8 @@
 //     return stage.Same(dataset, "TakeDataset", {stage.Number(count)});
 //   });
 //
-// Errors: the first one of a stage's parts sticks, as in GraphBuilder; the stage's is the builder's.
+// Errors: the first one of a stage's parts sticks, as in GraphBuilder; the stage's is the
+// builder's.
 // Ownership: datasets and bodies are the builder's.
 // Threads: one at a time.
 #pragma once
@@ -47,7 +48,8 @@ struct TwDatasetBuilder {
 
 namespace thalweg::api {
 
-// A function of elements, defined: its name in the library, what it reads from outside, its results.
+// A function of elements, defined: its name in the library, what it reads from outside, its
+// results.
 struct DefinedFunction {
   FunctionRef ref;
   std::vector<Output> captures;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The builder of c_dataset.h as a C program uses it: errors that stick and are forgotten, functions
-// inside of functions, what lives how long. What the stages do is asked of tw::Dataset, which stands
-// over it (datasets_test.cc).
+// inside of functions, what lives how long. What the stages do is asked of tw::Dataset, which
+// stands over it (datasets_test.cc).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -101,7 +101,7 @@ class Iterator {
     at.Check();
     return {handle, nullptr, elements};
   }
-  // Of a handle that another operation made.
+  // Another operation made the handle.
   Iterator(const Output& handle, Node initializer, std::vector<TensorSpec> elements)
       : handle_(handle), initializer_(initializer), elements_(std::move(elements)) {}
 

@@ -31,9 +31,10 @@ struct GradientPlace;
 
 // Nodes that are one step of the walk: how the gradients of `inputs` come from those of `outputs`,
 // which may be absent, a function says. All inputs and outputs are of the same iteration, and no
-// two steps end at one node. What the function adds has names under the scope of the gradients, and reads forward values and the
-// gradients it is given as if there were but one iteration, in loops and conditionals of its own
-// too, and so do gradients that it adds itself (GradientOptions::within).
+// two steps end at one node. What the function adds has names under the scope of the gradients, and
+// reads forward values and the gradients it is given as if there were but one iteration, in loops
+// and conditionals of its own too, and so do gradients that it adds itself
+// (GradientOptions::within).
 struct GradientStep {
   std::vector<Output> inputs;
   std::vector<Output> outputs;

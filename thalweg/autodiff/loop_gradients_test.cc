@@ -250,8 +250,8 @@ TEST_P(LoopGradientsTest, AnUnusualLoopIsNamed) {
   ExpectRefusal(Gradients({Add(y, out)}, {x_}).status(), Code::kUnimplemented, "while loop 'odd'");
 }
 
-// sum of (i + 1) x w[i]^2, w being all x: the gradient by w is a row of zeros for row 0 and the rows
-// of the iterations, the last first; that of these rows is there too.
+// sum of (i + 1) x w[i]^2, w being all x: the gradient by w is a row of zeros for row 0 and the
+// rows of the iterations, the last first; that of these rows is there too.
 TEST_P(LoopGradientsTest, RowsOfAnInvariantStayRows) {
   const Output w = b_.Op("Fill", {b_.Const(std::vector<int32_t>{1000, 2}), x_}, {}, "w");
   const Output sum_up = b_.Const(std::vector<int32_t>{0, 1});

@@ -109,7 +109,8 @@ class GradientWalk {
   const OutputSet wanted_;
   GraphBuilder builder_;
   // The units on a path from an x to a y: a node, of a loop its LoopCond, of a step the node of its
-  // first output; with the number of consumers on paths that have not handed their gradient over yet.
+  // first output; with the number of consumers on paths that have not handed their gradient over
+  // yet.
   std::unordered_map<Node*, int> pending_;
   std::unordered_map<const Node*, Frame*> loops_;  // by LoopCond
   OutputMap<std::vector<GradientValue>> partials_;

@@ -67,10 +67,10 @@ class CancellationManager {
   std::map<Token, Callback> callbacks_ GUARDED_BY(mutex_);
 };
 
-// As long as it lives, the cancellation of `manager` calls `callback` with the reason, once: at once
-// and in this thread where it is cancelled already. End() and the destructor wait while another
-// thread is in the callback; the callback itself may end or destroy this. A null manager cancels
-// nothing.
+// As long as it lives, the cancellation of `manager` calls `callback` with the reason, once: at
+// once and in this thread where it is cancelled already. End() and the destructor wait while
+// another thread is in the callback; the callback itself may end or destroy this. A null manager
+// cancels nothing.
 class ScopedCancellation {
  public:
   using Callback = std::function<void(const Status& reason)>;

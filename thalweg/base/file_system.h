@@ -43,9 +43,9 @@ class WritableFile {
   virtual const std::string& path() const = 0;
   // Writes all of data or fails.
   virtual Status Append(std::string_view data) = 0;
-  // Hands all of data to the system now, after what was appended before, or leaves the file as it was:
-  // what others read meanwhile ends with whole appends, also where the disk is full or the process
-  // is killed. NotFound where the file was removed meanwhile.
+  // Hands all of data to the system now, after what was appended before, or leaves the file as it
+  // was: what others read meanwhile ends with whole appends, also where the disk is full or the
+  // process is killed. NotFound where the file was removed meanwhile.
   virtual Status AppendWhole(std::string_view data) = 0;
   // Returns when everything appended so far is on the disk.
   virtual Status Sync() = 0;
@@ -69,9 +69,9 @@ class FileSystem {
   // random letters. It is locked until it is closed, so that others see that it is in use: rename
   // it before it is closed.
   virtual Result<std::unique_ptr<WritableFile>> CreateTemporary(const std::string& prefix) = 0;
-  // Removes a file of CreateTemporary that nobody has open any more, after `first`, if given. False:
-  // it is no such file, is in use, or may be in use on another machine (where locks may not be
-  // seen, for a day after it was last written).
+  // Removes a file of CreateTemporary that nobody has open any more, after `first`, if given.
+  // False: it is no such file, is in use, or may be in use on another machine (where locks may not
+  // be seen, for a day after it was last written).
   virtual Result<bool> RemoveAbandoned(const std::string& path,
                                        const std::function<Status()>& first) = 0;
   virtual Result<FileInfo> Stat(const std::string& path) = 0;

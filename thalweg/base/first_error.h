@@ -2,7 +2,7 @@
 // The first error wins: the one idea of how a step, a channel or a call that several parts may end
 // comes to its error.
 //
-//   if (!KeepFirstError(reason, &aborted)) return;   // it has ended before
+//   if (!KeepFirstError(reason, &aborted)) return OkStatus();   // it has ended before
 //
 // Threads: the caller holds the lock of what is kept.
 #pragma once

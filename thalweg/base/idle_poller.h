@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IdlePoller: what a thread does while the step that it runs has nothing for it, instead of spinning:
-// such as looking for messages of other tasks.
+// IdlePoller: what a thread does while the step that it runs has nothing for it, instead of
+// spinning: such as looking for messages of other tasks.
 #pragma once
 
 #include <functional>

@@ -201,8 +201,8 @@ TEST(ParkedThreadPoolTest, WakesUp) {
   }
 }
 
-// Two tasks that need each other come at once, while the only worker that is not parked stops spinning:
-// it must wake the other one for the second task.
+// Two tasks that need each other come at once, while the only worker that is not parked stops
+// spinning: it must wake the other one for the second task.
 TEST(ParkedThreadPoolTest, WakesAsManyWorkersAsThereAreTasks) {
   ThreadPool pool({.threads = 2, .spin_micros = 0});
   SystemClock clock;

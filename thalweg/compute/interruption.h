@@ -40,7 +40,7 @@ class [[gnu::visibility("default")]] Interruption {
   };
   [[gnu::cold, gnu::noinline]] static void LookAtFlag();
 
-  // Of the initial-exec model: Look() is then two instructions in a library that is opened late, too.
+  // The initial-exec model makes Look() two instructions, also in a library that is opened late.
   [[gnu::tls_model("initial-exec")]] static inline thread_local constinit Watched watched_{
       nullptr, std::numeric_limits<int64_t>::max()};
   const Watched outer_;

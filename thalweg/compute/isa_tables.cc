@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables that isa/isa.h and isa/components.h declare. They name the kernels of every folder that
-// has some for each level, and so lie above those folders.
+// The tables that isa/isa.h and isa/components.h declare. They name the kernels of every folder
+// that has some for each level, and so lie above those folders.
 #include "thalweg/compute/ew/kernels.h"
 #include "thalweg/compute/gemm/gemm_kernels.h"
 #include "thalweg/compute/isa/components.h"

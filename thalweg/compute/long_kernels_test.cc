@@ -87,7 +87,8 @@ class CancelledLater final : public Work {
   mutable int64_t asked_ = 0;
 };
 
-// One image whose windows take a while; work that ends at the fourth look does not go on to its end.
+// One image whose windows take a while; work that ends at the fourth look does not go on to its
+// end.
 TEST(DilationWorkTest, StopsWhenItIsCancelled) {
   Window side;
   side.input = side.output = 64;

@@ -26,8 +26,8 @@ class Actor : public std::enable_shared_from_this<Actor> {
 
   void Wake();
 
-  // For who wants to do a turn's work in his own thread: where it is true no turn runs as long as it
-  // lives. Else one runs or is due.
+  // For who wants to do a turn's work in his own thread: where it is true no turn runs as long as
+  // it lives. Else one runs or is due.
   class Entry {
    public:
     explicit Entry(Actor& actor) : actor_(actor.TryEnter() ? &actor : nullptr) {}

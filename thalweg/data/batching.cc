@@ -254,7 +254,7 @@ class SparseBatch : public Batch {
       return OkStatus();
     }
 
-    // Of a row: as they are given, or those of the largest element.
+    // A row's dimensions: as they are given, or those of the largest element.
     Result<Dims> DimsOf(const std::vector<Tensor>& parts) const {
       Dims dims;
       for (int d = 0; d < row_.rank(); ++d) dims.push_back(std::max<int64_t>(row_.dim(d), 0));

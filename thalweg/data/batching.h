@@ -22,8 +22,8 @@ Result<DatasetPtr> BatchDataset(DatasetPtr input, int64_t size, const BatchOptio
 Result<DatasetPtr> PaddedBatchDataset(DatasetPtr input, int64_t size, const BatchOptions& options,
                                       std::vector<PartialShape> shapes, Element values,
                                       ElementSpec spec);
-// Elements of one component, as a sparse tensor of three variants; a row of it is `row`, whose unknown
-// dimensions are those of the batch's largest element. DataLoss for larger elements.
+// Elements of one component, as a sparse tensor of three variants; a row of it is `row`, whose
+// unknown dimensions are those of the batch's largest element. DataLoss for larger elements.
 Result<DatasetPtr> SparseBatchDataset(DatasetPtr input, int64_t size, PartialShape row,
                                       ElementSpec spec);
 // Datasets of `size` elements each, of which one begins every `shift` elements; within one every

@@ -22,7 +22,7 @@ struct CsvOptions {
   // Which fields count, in ascending order; empty: all. `excludes`: which do not.
   std::vector<int64_t> columns;
   bool excludes = false;
-  // Of each field that counts: what it is where it is missing. Without an element: it must be there.
+  // What each field that counts is where it is missing. One without an element must be there.
   std::vector<Tensor> defaults;
 };
 // float, double, int32, int64 and string fields; InvalidArgument for options that make no sense.

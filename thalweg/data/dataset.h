@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dataset: what a variant carries that is a dataset: how its elements are made. Immutable; iterators
-// ask it for stages of their own.
+// Dataset: what a variant carries that is a dataset: how its elements are made. Immutable;
+// iterators ask it for stages of their own.
 //
 //   ASSIGN_OR_RETURN(const DatasetPtr input, DatasetOf(ctx.input(0)));
 //   ASSIGN_OR_RETURN(StagePtr stage, input->MakeStage(pipeline));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dealer: deals the elements of one pass out to several users in turn, the first to the first, the
-// second to the second, ... Each takes its own when it likes; elements that others have not taken yet
-// wait for them, so many each.
+// second to the second, ... Each takes its own when it likes; elements that others have not taken
+// yet wait for them, so many each.
 //
 //   auto dealer = std::make_shared<Dealer>(*queue, pipeline, std::move(stage), 2, 1);
 //   StagePtr second = HandOf(dealer, 1);

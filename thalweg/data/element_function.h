@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ElementFunction: a function of the graph that stages call with elements, and what it has captured.
+// ElementFunction: a function of the graph that stages call with elements, and what it has
+// captured.
 // ElementCall: one call of it, which whoever needs its result makes himself if no thread has come.
 // CallInTurn: one call after the other, each by who asks for its result where it cannot wait.
 //
 //   auto call = std::make_shared<ElementCall>(function_, std::move(element), poller.pipeline());
-//   call->Begin();                                     // in the background, where there are threads
+//   call->Begin();  // in the background, where there are threads
 //   ASSIGN_OR_RETURN(const Poll poll, call->Get(poller, &results));
 //
 // Ownership: a call that goes on owns itself.
@@ -27,7 +28,7 @@ namespace thalweg {
 struct ElementFunction {
   std::shared_ptr<BoundFunction> function;
   std::vector<Tensor> captured;  // follow the element's components as arguments
-  // Of the dataset, for errors: "MapDataset 'decode'", and the line of the program that made it.
+  // What errors call the dataset, "MapDataset 'decode'", and the line of the program that made it.
   std::string stage{};
   std::string site{};
 };
@@ -80,7 +81,7 @@ class CallInTurn {
   // `function` may be null where nothing is called.
   explicit CallInTurn(ElementFunctionPtr function) : function_(std::move(function)) {}
   bool open() const { return is_open_; }
-  // Of the open call.
+  // That of the open call.
   const Element& element() const { return call_ != nullptr ? call_->element() : element_; }
   // Takes what is in `element`, which may have the room of an earlier one afterwards.
   void Begin(const Poller& poller, Element&& element);

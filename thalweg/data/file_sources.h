@@ -3,10 +3,10 @@
 //
 //   DatasetPtr lines = LinesDataset({{"a.txt", "b.txt"}}, spec);
 //
-// A file is read in blocks as elements are asked for, and is open only then. A pass that goes on from
-// its state reads a compressed file again, up to where it was.
-// Errors: those of the file system, and DataLoss, each with the file's name and the offset in it. An
-// error ends its file; the next element is of the next one.
+// A file is read in blocks as elements are asked for, and is open only then. A pass that goes on
+// from its state reads a compressed file again, up to where it was.
+// Errors: those of the file system, and DataLoss, each with the file's name and the offset in it.
+// An error ends its file; the next element is of the next one.
 #pragma once
 
 #include <string>

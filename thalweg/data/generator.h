@@ -16,8 +16,8 @@ struct GeneratorFunctions {
   ElementFunctionPtr end;
 };
 
-// A pass that is given up before its end is ended, too. It cannot be saved: what it stands on is not
-// the graph's.
+// A pass that is given up before its end is ended, too. It cannot be saved: what it stands on is
+// not the graph's.
 DatasetPtr GeneratorDataset(GeneratorFunctions functions, ElementSpec spec);
 
 }  // namespace thalweg

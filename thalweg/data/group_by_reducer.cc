@@ -77,8 +77,8 @@ class GroupByReducer : public DatasetOver {
     }
 
    private:
-    // One element more is in the state of its key, or the input has ended. Calls are made again where
-    // a state is restored: from the key on.
+    // One element more is in the state of its key, or the input has ended. Calls are made again
+    // where a state is restored: from the key on.
     Result<Poll> Reduce(const Poller& poller) {
       Element results;
       if (!key_call_.open() && !init_call_.open() && !reduce_call_.open()) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets that put elements together whose key is the same: an int64 that a function makes of each.
+// Datasets that put elements together whose key is the same: an int64 that a function makes of
+// each.
 //
 //   DatasetPtr groups = GroupByWindowDataset(input, {.key = key, .size = size, .reduce = r}, spec);
 //
-// Errors: those of the functions, each that of one element or group; InvalidArgument for results that
-// are no key, no size, no dataset.
+// Errors: those of the functions, each that of one element or group; InvalidArgument for results
+// that are no key, no size, no dataset.
 #pragma once
 
 #include "thalweg/data/element_function.h"
@@ -18,8 +19,8 @@ struct WindowFunctions {
   ElementFunctionPtr size;    // of a key: how many elements a group of it has
   ElementFunctionPtr reduce;  // a key and a dataset of the group's elements: gives a dataset
 };
-// The elements of the datasets that `reduce` makes of the groups, each as soon as it has its size. At
-// the end of the input those come that are smaller, in the order of their keys.
+// The elements of the datasets that `reduce` makes of the groups, each as soon as it has its size.
+// At the end of the input those come that are smaller, in the order of their keys.
 DatasetPtr GroupByWindowDataset(DatasetPtr input, WindowFunctions functions, ElementSpec spec);
 
 struct ReducerFunctions {

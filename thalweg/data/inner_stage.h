@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// InnerStage: a stage inside of another one, of a dataset that a function has made. As a function may
-// make datasets of itself, they are bounded, in depth and in number.
+// InnerStage: a stage inside of another one, of a dataset that a function has made. As a function
+// may make datasets of itself, they are bounded, in depth and in number.
 //
 //   ASSIGN_OR_RETURN(InnerStage inner, InnerStage::Open(poller, dataset));
 //   ASSIGN_OR_RETURN(const Poll poll, inner.Next(poller, &element));

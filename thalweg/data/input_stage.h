@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// InputStage: a stage over one input, whose place is part of its own. DatasetOver: a dataset over one
-// input. Bases of most.
+// InputStage: a stage over one input, whose place is part of its own. DatasetOver: a dataset over
+// one input. Bases of most.
 #pragma once
 
 #include <utility>

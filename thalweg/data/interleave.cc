@@ -139,8 +139,8 @@ class Interleave : public DatasetOver {
     }
 
     // Members of which elements are made in the background begin with that as soon as they have a
-    // place, and not only when it is their turn. They get the elements that they would get then: places
-    // become free in the order of turns.
+    // place, and not only when it is their turn. They get the elements that they would get then:
+    // places become free in the order of turns.
     void OpenAhead(const Poller& poller) {
       if (options_.buffer == 0 || poller.pipeline()->queue == nullptr || is_full_) return;
       is_full_ = true;
@@ -193,8 +193,8 @@ class Interleave : public DatasetOver {
       member->element = call->element();
       return Poll::kElement;
     }
-    // Its element counts as long as it has its place. One that finds no room goes on all the same; no
-    // other begins before its turn then.
+    // Its element counts as long as it has its place. One that finds no room goes on all the same;
+    // no other begins before its turn then.
     void Hold(const Poller& poller, const Element& element, Member* member) {
       const size_t bytes = KeptBytes(element);
       Status room = ChargeTexts(poller.allocator(), element);

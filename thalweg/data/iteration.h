@@ -57,8 +57,8 @@ class Iteration : public Actor {
   };
   using WaiterPtr = std::shared_ptr<Waiter>;
 
-  // Somebody asks for what comes next, or has got it: so the tuner learns how long elements are used.
-  // By who has entered.
+  // Somebody asks for what comes next, or has got it: so the tuner learns how long elements are
+  // used. By who has entered.
   void Asked();
   void Given(const Result<Poll>& result);
   void Turn() override EXCLUDES(mutex_);

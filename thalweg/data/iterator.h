@@ -8,7 +8,8 @@
 // Ownership: the pass ends with the iterator, or with the next Begin; steps that wait for it then
 // are Cancelled. Who waits for it holds the iterator.
 // Threads: all calls from any.
-// Errors: InvalidArgument for a dataset of other elements; FailedPrecondition before the first Begin.
+// Errors: InvalidArgument for a dataset of other elements; FailedPrecondition before the first
+// Begin.
 #pragma once
 
 #include <memory>

@@ -78,7 +78,7 @@ class KeptElements {
 
 using KeptElementsPtr = std::shared_ptr<const KeptElements>;
 
-// Of one element that is kept: what its tensors are not charged with, but for strings.
+// The bytes of an element that is kept which its tensors are not charged with, without strings.
 size_t KeptBytes(const Element& element);
 // Its strings are charged with their tensors.
 Status ChargeTexts(Allocator& allocator, const Element& element);

@@ -171,7 +171,8 @@ TEST(KeptElementsTest, APrefetchMakesNoMoreThanThereIsRoomFor) {
   }
 }
 
-// Of elements that no allocator counts a map takes no more than there is room for; each call has one.
+// Of elements that no allocator counts a map takes no more than there is room for; each call has
+// one.
 TEST(KeptElementsTest, AMapHasNoMoreUnderWayThanThereIsRoomFor) {
   std::atomic<int64_t> at_once{0}, most{0};
   const auto first = FunctionOf([&](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {

@@ -14,8 +14,8 @@ namespace thalweg {
 DatasetPtr OneElementDataset(Element element, ElementSpec spec);
 // An element for each row of the tensors, which have as many. InvalidArgument otherwise.
 Result<DatasetPtr> SliceDataset(Element tensors, ElementSpec spec);
-// The rows of a sparse tensor, as indices, values and shape. InvalidArgument for tensors that are none;
-// Unimplemented where its rows do not come in order.
+// The rows of a sparse tensor, as indices, values and shape. InvalidArgument for tensors that are
+// none; Unimplemented where its rows do not come in order.
 Result<DatasetPtr> SparseRowsDataset(Tensor indices, Tensor values, const Tensor& shape);
 // start, start + step ... before stop, as int64 or whatever integer or float `spec` says.
 Result<DatasetPtr> RangeDataset(int64_t start, int64_t stop, int64_t step, ElementSpec spec);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MultiDeviceIterator: the resource from which several devices of a process take the elements of one
-// pass in turn.
+// MultiDeviceIterator: the resource from which several devices of a process take the elements of
+// one pass in turn.
 //
 //   ASSIGN_OR_RETURN(const int64_t incarnation, iterator->Begin(dataset, 1, ctx.step()));
 //   ASSIGN_OR_RETURN(const auto shard, iterator->Shard(0, incarnation));

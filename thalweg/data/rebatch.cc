@@ -84,7 +84,7 @@ class Rebatch : public DatasetOver {
     }
 
    private:
-    // Of all components; one row less is no batch.
+    // All components have so many; one row less is no batch.
     Result<int64_t> RowsOf(const Element& batch) const {
       for (size_t i = 0; i < batch.size(); ++i) {
         if (batch[i].rank() == 0) {

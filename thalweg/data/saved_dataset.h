@@ -3,13 +3,13 @@
 // snapshot.metadata and, for each run that has saved, shards of TFRecord files, a record for each
 // component of an element.
 //
-//   DatasetPtr saved = SavedDataset(input, "/data/squares", Compression::kNone);  // its passes write
+//   DatasetPtr saved = SavedDataset(input, "/data/squares", Compression::kNone);
 //   ASSIGN_OR_RETURN(const auto shards, SavedShards("/data/squares", Compression::kNone, spec));
 //
-// The newest whole run counts: the file that names it comes last. What a pass has written that did not
-// come to its end goes with the pass.
-// Errors: those of the file system; DataLoss with file and offset for what is damaged; Unimplemented
-// for the form of other versions.
+// The newest whole run counts: the file that names it comes last. What a pass has written that did
+// not come to its end goes with the pass.
+// Errors: those of the file system; DataLoss with file and offset for what is damaged;
+// Unimplemented for the form of other versions.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@
 
 namespace thalweg {
 
-// The elements of `input`, which a pass also writes. `shard`: gives the number of an element's shard;
-// null: all are in one. A pass that is restored gives the rest without writing it.
+// The elements of `input`, which a pass also writes. `shard`: gives the number of an element's
+// shard; null: all are in one. A pass that is restored gives the rest without writing it.
 DatasetPtr SavedDataset(const DatasetPtr& input, std::string path, Compression compression,
                         ElementFunctionPtr shard = nullptr);
 

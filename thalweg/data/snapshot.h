@@ -4,10 +4,10 @@
 //
 //   DatasetPtr kept = SnapshotDataset(input, "/data/decoded", {.reader = reader});
 //
-// The files are those of saved_dataset.h, in a folder below the path that is named by what the input is
-// made of: another pipeline with the same path has files of its own. Each pass finds out for itself,
-// when it begins, whether they are there. A pass that is restored goes on as it was: one that wrote
-// gives the rest without writing it.
+// The files are those of saved_dataset.h, in a folder below the path that is named by what the
+// input is made of: another pipeline with the same path has files of its own. Each pass finds out
+// for itself, when it begins, whether they are there. A pass that is restored goes on as it was:
+// one that wrote gives the rest without writing it.
 // Errors: as of saved datasets.
 #pragma once
 

@@ -13,14 +13,14 @@ struct ThalwegQuery;
 enum ThalwegStep { kThalwegRow, kThalwegEnd, kThalwegStopped, kThalwegFailed };
 
 struct ThalwegSqliteApi {
-  // A query of a database, which is only read. `is_unwanted(arg)` is asked now and then while a row is
-  // looked for. Null: what is wrong is in `why`, of `size` bytes.
+  // A query of a database, which is only read. `is_unwanted(arg)` is asked now and then while a row
+  // is looked for. Null: what is wrong is in `why`, of `size` bytes.
   ThalwegQuery* (*open)(const char* path, const char* query, int (*is_unwanted)(void*), void* arg,
                         char* why, unsigned size);
   void (*close)(ThalwegQuery* query);
   int (*columns)(ThalwegQuery* query);
   enum ThalwegStep (*step)(ThalwegQuery* query, char* why, unsigned size);
-  // Of the row; what is null is zero, or empty.
+  // What the row has; what is null is zero, or empty.
   long long (*integer)(ThalwegQuery* query, int column);
   double (*real)(ThalwegQuery* query, int column);
   // Until the next call.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stage: what gives the elements of a dataset, one after the other: one iterator's copy of one step
-// of a pipeline. A stage never waits: where it has no element yet it says so, and wakes whoever asked
-// once that may have changed. So a pipeline holds no thread between its elements.
+// of a pipeline. A stage never waits: where it has no element yet it says so, and wakes whoever
+// asked once that may have changed. So a pipeline holds no thread between its elements.
 //
 //   Element element;
 //   ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, &element));
@@ -88,8 +88,8 @@ class Poller {
         step_(step),
         depth_(depth),
         options_(options) {}
-  // On behalf of `outer`, of a stage inside of its stage, `deeper` calls further down; what options of
-  // either leave out the stage leaves out, too.
+  // On behalf of `outer`, of a stage inside of its stage, `deeper` calls further down; what options
+  // of either leave out the stage leaves out, too.
   Poller(const Poller& outer, int deeper, StageOptions options = {})
       : pipeline_(outer.pipeline_),
         actor_(outer.actor_),
@@ -137,8 +137,9 @@ class Stage {
   // From now on it may make elements in the background, before it is asked.
   virtual void BeginAhead() {}
 
-  // Where it stands, so that Restore of a stage of the same dataset goes on exactly there. kElement:
-  // written. kPending: something in the background must end first; begin again once awoken.
+  // Where it stands, so that Restore of a stage of the same dataset goes on exactly there.
+  // kElement: written. kPending: something in the background must end first; begin again once
+  // awoken.
   virtual Result<Poll> Save(const Poller& poller, StateWriter& writer) = 0;
   virtual Status Restore(const Poller& poller, StateReader& reader) = 0;
 };

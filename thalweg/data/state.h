@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StateWriter, StateReader: where the stages of an iterator stand, as a list of tensors that is read
-// in the order in which it was written.
+// StateWriter, StateReader: where the stages of an iterator stand, as a list of tensors that is
+// read in the order in which it was written.
 //
 //   writer.Add(at_);                                  RETURN_IF_ERROR(reader.Read(&at_));
 //   writer.Add(element);                              RETURN_IF_ERROR(reader.Read(&element));

@@ -23,8 +23,8 @@ namespace thalweg {
 
 class Puller {
  public:
-  // Every call of a dataset's passes is on `threads`; none: all in the caller. `memory_limit` in bytes;
-  // 0: none.
+  // Every call of a dataset's passes is on `threads`; none: all in the caller. `memory_limit` in
+  // bytes; 0: none.
   Puller(const DatasetPtr& dataset, int threads, int64_t memory_limit = 0)
       : allocator_(MakeCpuAllocator(memory_limit)),
         threads_(threads > 0 ? std::make_unique<ThreadPool>(ThreadPool::Options{.threads = threads})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tuner: chooses how many calls go on at once in the stages of a pass whose graph leaves that open,
-// from measured times: as many as the user of the elements can keep busy, and no more than there are
-// threads and memory for. README.md says how.
+// from measured times: as many as the user of the elements can keep busy, and no more than there
+// are threads and memory for. README.md says how.
 //
 //   Tuner tuner(8);
 //   const TunedCallsPtr calls = tuner.Add();
@@ -41,11 +41,11 @@ class TunedCalls {
  private:
   friend class Tuner;
   std::atomic<int> most_;
-  // Of calls that the tuner has not seen yet.
+  // What calls took that the tuner has not seen yet.
   std::atomic<int64_t> nanos_{0};
   std::atomic<int64_t> bytes_{0};
   std::atomic<int64_t> calls_{0};
-  // Of the tuner: what the calls for one element of the pass take; what a call gives.
+  // The tuner's own: what the calls for one element of the pass take; what a call gives.
   double work_ = 0;
   double size_ = 0;
 };

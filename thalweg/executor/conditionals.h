@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditionals: which Switches, Merges and nodes between them are a conditional of cheap synchronous nodes
-// with closed branches, so that it can become a two-way jump inside straight-line code.
+// Conditionals: which Switches, Merges and nodes between them are a conditional of cheap
+// synchronous nodes with closed branches, so that it can become a two-way jump inside straight-line
+// code.
 //
 // A *region* is what lies behind one side of the Switches of one predicate; regions nest. What is
 // connected inside of a predicate's two regions, with its Switches and Merges, is a conditional if

@@ -4,9 +4,9 @@
 //
 // Such a loop has one predicate, computed without a Switch; header Merges of an Enter and a
 // NextIteration; what lies behind side 1 of its Switches is the body, side 0 leads to Exits only;
-// loops inside are such loops, other Switches are parts of conditionals (conditionals.h). All that enters
-// a loop inside lies in the same part, so that no loop is half dead. Whether the loop is used
-// depends on the code around it.
+// loops inside are such loops, other Switches are parts of conditionals (conditionals.h). All that
+// enters a loop inside lies in the same part, so that no loop is half dead. Whether the loop is
+// used depends on the code around it.
 #pragma once
 
 #include <vector>

@@ -283,8 +283,8 @@ class NodeRunner : public Propagation<kParallel> {
     }
     return true;
   }
-  // One that is not there may be dead. What a kernel has made in memory of the host counts, too, not
-  // what it hands on. A node without inputs hands on a constant or an argument.
+  // One that is not there may be dead. What a kernel has made in memory of the host counts, too,
+  // not what it hands on. A node without inputs hands on a constant or an argument.
   [[gnu::noinline, gnu::cold]] bool AcceptRareOutputs(const Instr& instr) {
     for (int o = 0; o < context_.num_outputs(); ++o) {
       const Tensor& output = context_.output(o);

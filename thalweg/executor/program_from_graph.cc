@@ -10,8 +10,8 @@ namespace {
 
 using Control = Node::Control;
 
-// Elements of a shape, which need not be a number of 64 bits; an unknown dimension counts as a small
-// batch.
+// Elements of a shape, which need not be a number of 64 bits; an unknown dimension counts as a
+// small batch.
 float EstimateElements(const PartialShape& shape) {
   if (!shape.known_rank()) return 1;
   float elements = 1;

@@ -56,7 +56,6 @@ class Propagation {
   }
 
   // --- Units
-  // -------------------------------------------------------------------------------------------------------
 
   void Ready(Iteration& iteration, uint32_t unit) {
     if constexpr (kParallel) {
@@ -92,7 +91,6 @@ class Propagation {
   }
 
   // --- Values
-  // ------------------------------------------------------------------------------------------------------
 
   // A reader of a shared slot has what it needs.
   void DropReader(Iteration& iteration, uint32_t slot) {

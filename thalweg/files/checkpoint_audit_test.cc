@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints of both releases and formats are whole; every flipped bit of one is found, where it is.
+// Checkpoints of both releases and formats are whole; every flipped bit of one is found, where it
+// is.
 #include "thalweg/files/checkpoint_audit.h"
 
 #include <gmock/gmock.h>

@@ -28,7 +28,7 @@ double Magnitude(const std::complex<T>& value) {
   return std::abs(std::complex<double>(value));
 }
 
-// Of floating-point numbers, real or complex, as double.
+// Floating-point numbers, real or complex, are compared as double.
 template <class T>
 ElementPair CompareFloats(const T& a, const T& b, const CompareOptions& options) {
   ElementPair pair;
@@ -105,7 +105,7 @@ void CompareAll(const Tensor& a, const Tensor& b, const CompareOptions& options,
   }
 }
 
-// Of types that have no numbers here.
+// For types that have no numbers here.
 Status CompareBytes(const Tensor& a, const Tensor& b, ValueDifference& found) {
   if (!IsPlain(a.dtype())) {
     return Unimplemented("values of type ", a.dtype(), " cannot be compared");

@@ -9,7 +9,8 @@
 // NaN equals NaN, and zeros of either sign are equal. Integers are compared exactly, whatever the
 // tolerances. Memory: two tensors at a time.
 // Threads: any.
-// Errors: those of CheckpointReader, with the path; Unimplemented for values that cannot be compared.
+// Errors: those of CheckpointReader, with the path; Unimplemented for values that cannot be
+// compared.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +55,7 @@ Result<CheckpointDifference> CompareCheckpoints(FileSystem& fs, const std::strin
                                                 const CompareOptions& options = {});
 std::string DifferenceJson(const CheckpointDifference& difference);
 
-// Of two tensors of one type and shape; nothing where they are equal. Variants are compared by what a
+// Both have one type and shape; nothing where they are equal. Variants are compared by what a
 // checkpoint has of them.
 Result<std::optional<ValueDifference>> CompareTensors(const Tensor& a, const Tensor& b,
                                                       const CompareOptions& options);

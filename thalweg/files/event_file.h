@@ -10,7 +10,8 @@
 // A file that still grows ends within a record: what is before counts.
 // Ownership: an EventValue's views are valid during the call.
 // Threads: one.
-// Errors: the file system's and `progress`'s. Damage is the problem's, and what is before it counts.
+// Errors: the file system's and `progress`'s. Damage is the problem's, and what is before it
+// counts.
 #pragma once
 
 #include <cstdint>

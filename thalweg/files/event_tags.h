@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // EventTags: what event files hold, by run and tag: kinds, numbers of values, steps; the scalars.
 //
-//   ASSIGN_OR_RETURN(EventTags tags, ReadEventTags(fs, "/logs", {.scalars = true, .tag = "loss*"}));
+//   ASSIGN_OR_RETURN(EventTags tags,
+//                    ReadEventTags(fs, "/logs", {.scalars = true, .tag = "loss*"}));
 //   Use(EventTagsJson(tags));
 //
-// Values stand in the order of the files, as `summary_iterator` gives them; none is left out after a
-// restart. A tensor with the metadata of scalars, as 2.x writes them, is a scalar.
+// Values stand in the order of the files, as `summary_iterator` gives them; none is left out after
+// a restart. A tensor with the metadata of scalars, as 2.x writes them, is a scalar.
 // Memory: what a tag needs, and 24 bytes for each scalar that is asked for.
 // Threads: any.
 // Errors: NotFound without event files; the file system's. Damage is listed.

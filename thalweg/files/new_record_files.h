@@ -6,15 +6,15 @@
 //   RETURN_IF_ERROR(files.Add("a record"));
 //   ASSIGN_OR_RETURN(auto names, files.Finish(false));  // {"/data/train"}
 //
-// They are written beside their places under temporary names, synced and renamed by Finish. One that
-// goes before removes what it wrote.
-// A temporary file is safe from those who sweep leftovers only while it is open, and there may be more
-// shards than a process may have files open: one that is full gets the name of a guard, which stays
-// open, and a number before it is closed. Where the process is killed, the next that sweeps takes the
-// guard and all that has its name; Begin sweeps before the first file.
+// They are written beside their places under temporary names, synced and renamed by Finish. One
+// that goes before removes what it wrote.
+// A temporary file is safe from those who sweep leftovers only while it is open, and there may be
+// more shards than a process may have files open: one that is full gets the name of a guard, which
+// stays open, and a number before it is closed. Where the process is killed, the next that sweeps
+// takes the guard and all that has its name; Begin sweeps before the first file.
 // Threads: one.
-// Errors: AlreadyExists for a file that is there, unless it may be replaced; InvalidArgument for more
-// than kMostShards; the file system's.
+// Errors: AlreadyExists for a file that is there, unless it may be replaced; InvalidArgument for
+// more than kMostShards; the file system's.
 #pragma once
 
 #include <cstdint>

@@ -15,8 +15,8 @@
 
 namespace thalweg {
 
-// Bytes that are done, of how many; 0 where that is not known. An error ends the work: whoever wants
-// to stop it gives Cancelled.
+// Bytes that are done, of how many; 0 where that is not known. An error ends the work: whoever
+// wants to stop it gives Cancelled.
 using ProgressFn = std::function<Status(uint64_t done, uint64_t total)>;
 
 class Progress {

@@ -3,8 +3,8 @@
 //
 //   ASSIGN_OR_RETURN(Audit audit, AuditRecords(fs, {"train.tfrecord"}));
 //
-// After wrong bytes it goes on with the next record; after a wrong length, which hides where that is,
-// with the next file. Memory does not depend on the records' sizes.
+// After wrong bytes it goes on with the next record; after a wrong length, which hides where that
+// is, with the next file. Memory does not depend on the records' sizes.
 // Threads: any.
 // Errors: the file system's.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecordFiles: the records of several TFRecord files, one after the other; compressed or not, as each
-// file begins.
+// RecordFiles: the records of several TFRecord files, one after the other; compressed or not, as
+// each file begins.
 //
 //   RecordFiles files(fs, {"a.tfrecord", "b.tfrecord.gz"});
 //   while (true) {
@@ -48,7 +48,7 @@ class RecordFiles {
 
   // Nothing behind the last one, however often it is asked.
   Result<std::optional<std::string_view>> Next();
-  // Of the last record: its file, and where it begins there (in a compressed file: in what was
+  // The file of the last record, and where it begins there (in a compressed file: in what was
   // compressed).
   const std::string& path() const { return paths_[std::min(at_, paths_.size() - 1)]; }
   uint64_t offset() const { return offset_; }

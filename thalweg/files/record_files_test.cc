@@ -60,8 +60,8 @@ TEST_F(RecordFilesTest, CompressionIsSeen) {
   }
 }
 
-// tests/golden/records/*/damaged.json: ten good records, then the error, also where the releases end
-// silently.
+// tests/golden/records/*/damaged.json: ten good records, then the error, also where the releases
+// end silently.
 TEST_F(RecordFilesTest, DamageIsToldAfterWhatIsGood) {
   for (const std::string release : {"1.15", "2.21"}) {
     for (const char* damage : {"corrupt_length", "corrupt_payload", "gzip_truncated",

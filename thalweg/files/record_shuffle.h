@@ -8,10 +8,10 @@
 // A record gets a random key, of the seed and its place; the order is that of the keys, each of all
 // orders with the same chance. So it depends on the seed and the records' order only, not on
 // `memory`. What does not fit goes into temporary files beside the output, by the keys' first bits,
-// which are read one by one: every byte is read and written twice. They are open until they are gone, so
-// that nobody takes them for leftovers: fewer than 500, however much there is.
-// Memory: `memory`; of the temporary files' buffers at most 64 KiB for each, in all a third of it; 4 MiB
-// and one record.
+// which are read one by one: every byte is read and written twice. They are open until they are
+// gone, so that nobody takes them for leftovers: fewer than 500, however much there is.
+// Memory: `memory`; of the temporary files' buffers at most 64 KiB for each, in all a third of it;
+// 4 MiB and one record.
 // Threads: one.
 // Errors: those of the records' files, before anything is written; InvalidArgument for bad options,
 // and for more shards than NewRecordFiles makes; ResourceExhausted for a record that does not fit.

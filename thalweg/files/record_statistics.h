@@ -6,8 +6,8 @@
 //   statistics.Add(record);
 //   Use(statistics.Json());
 //
-// Memory: a kilobyte, and some hundred bytes for each of at most kMostFeatures names; more names are
-// counted only. Percentiles are exact to 1/16.
+// Memory: a kilobyte, and some hundred bytes for each of at most kMostFeatures names; more names
+// are counted only. Percentiles are exact to 1/16.
 // Threads: one.
 #pragma once
 

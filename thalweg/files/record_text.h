@@ -7,8 +7,8 @@
 //
 // `type` names a message; empty: Example or SequenceExample, whichever it is.
 // Threads: any.
-// Errors: InvalidArgument for a type that is not known, for bytes that are no such message, and, with
-// no type, for what is neither of the two.
+// Errors: InvalidArgument for a type that is not known, for bytes that are no such message, and,
+// with no type, for what is neither of the two.
 #pragma once
 
 #include <cstdint>

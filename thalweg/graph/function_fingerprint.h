@@ -4,8 +4,8 @@
 //
 //   const uint64_t same = FunctionFingerprint(graph.library(), "map_fn_17");
 //
-// What does not count: names of functions and of their nodes, devices, attributes that begin with an
-// underscore, tokens of Python functions, and of strings in tensors what comes before the last
+// What does not count: names of functions and of their nodes, devices, attributes that begin with
+// an underscore, tokens of Python functions, and of strings in tensors what comes before the last
 // slash, as files move from folder to folder.
 // Ownership: none.
 // Threads: any.
@@ -18,7 +18,7 @@
 
 namespace thalweg {
 
-// Of a function that there is not: of its name.
+// That of a function which is not there is its name's.
 uint64_t FunctionFingerprint(const FunctionLibrary& library, std::string_view name);
 // With the functions that they name.
 uint64_t AttrsFingerprint(const FunctionLibrary& library, const AttrMap& attrs);

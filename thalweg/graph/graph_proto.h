@@ -46,7 +46,7 @@ struct ImportOptions {
   const Message* producer_ops = nullptr;
   // Bytes that constants may claim without giving them (a value repeated), all together.
   size_t claim_budget = size_t{1} << 30;
-  // Of constants, against whose limit their values and what strings hold count. Null: only what is
+  // Values of constants, and what strings hold, count against its limit. Null: only what is
   // claimed counts, in the process.
   Allocator* allocator = nullptr;
 };

@@ -24,7 +24,7 @@ inline Status ListedShapes(ShapeContext& c) {
   return OkStatus();
 }
 
-// Of the element that a scalar, an iterator or an optional, gives.
+// The shapes of the element that a scalar, an iterator or an optional, gives.
 inline Status ElementShapes(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
   return ListedShapes(c);

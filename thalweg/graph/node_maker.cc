@@ -298,8 +298,8 @@ Status NodeMaker::CountError() const {
                          " inputs");
 }
 
-// At most one attribute that says how long a list is may be left to the number of inputs. Where more
-// are open, those that have defaults have these: a graph may leave out what has its default.
+// At most one attribute that says how long a list is may be left to the number of inputs. Where
+// more are open, those that have defaults have these: a graph may leave out what has its default.
 Status NodeMaker::SolveListLength() {
   SetDefaultLengths(*def_, node_->attrs_);
   const size_t given = node_->inputs_.size();

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kSmallestBlock = 4096;
 constexpr int64_t kLargestBlock = int64_t{64} << 20;
-// Of what someone claims that there is, read at once.
+// No more is read at once of what someone claims that there is.
 constexpr size_t kMostAtOnce = size_t{16} << 20;
 
 }  // namespace

@@ -34,7 +34,7 @@ class BlockFile {
                                 const BlockFileOptions& options = {});
 
   const std::string& path() const { return path_; }
-  // Of what comes next.
+  // Where what comes next begins.
   uint64_t offset() const { return begin_offset_ + begin_; }
   size_t block_bytes() const { return block_bytes_; }
   // As it is now; nothing for a compressed file, whose size is not known.

@@ -30,8 +30,8 @@ void SweepLeftovers(FileSystem& fs, const std::string& directory);
 
 // A sharded save writes its parts into a directory of their own, PREFIX_temp_ and 32 hexadecimal
 // digits, until they are merged. A file there that is open shows that who writes a part is there;
-// where all have gone, a sweep takes the directory. Null where `part` lies in no such directory. Sweeps
-// beside it.
+// where all have gone, a sweep takes the directory. Null where `part` lies in no such directory.
+// Sweeps beside it.
 Result<std::unique_ptr<WritableFile>> GuardParts(FileSystem& fs, const std::string& part);
 // Takes such a directory away once its parts are merged; nothing where there are others.
 void RemovePartsDirectory(FileSystem& fs, const std::string& directory);

@@ -6,8 +6,8 @@
 //   while (fields.Next(&field)) ...                    // 1, then a "b"
 //   RETURN_IF_ERROR(fields.status());
 //
-// A field that begins with a quote goes to the next quote that is not doubled. A line that ends with
-// a delimiter has an empty field after it; an empty line has no fields.
+// A field that begins with a quote goes to the next quote that is not doubled. A line that ends
+// with a delimiter has an empty field after it; an empty line has no fields.
 // Ownership: a field points into the line, or into the reader, until the next call.
 // Threads: one. Errors: InvalidArgument with the place in the line.
 #pragma once

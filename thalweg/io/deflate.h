@@ -5,7 +5,7 @@
 //   RETURN_IF_ERROR(deflater.Add("some bytes", &compressed));   // appends what is ready
 //   RETURN_IF_ERROR(deflater.Finish(&compressed));              // and the rest
 //
-// Of kNone it makes the bytes themselves. The effort is zlib's default one.
+// With kNone it makes the bytes themselves. The effort is zlib's default one.
 // Threads: one.
 // Errors: Unimplemented without libthalweg_zlib.so; ResourceExhausted without memory.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzer of event files, and so of TFRecord files: the first byte says file (even), the rest is
-// one; or records (odd, test_framed_records.h). An event that is read must be written and read again
-// to an equal one.
+// one; or records (odd, test_framed_records.h). An event that is read must be written and read
+// again to an equal one.
 #include "thalweg/base/check.h"
 #include "thalweg/io/file_parts.h"
 #include "thalweg/io/test_framed_records.h"

@@ -62,8 +62,8 @@ int64_t CountVarints(std::string_view packed) {
   return n;
 }
 
-// The number at *p, of which ten bytes may be read; null when it has more. Each byte but the last adds
-// its continuation bit to the sum, which the next one takes away again.
+// The number at *p, of which ten bytes may be read; null when it has more. Each byte but the last
+// adds its continuation bit to the sum, which the next one takes away again.
 const unsigned char* ReadVarint(const unsigned char* p, uint64_t* value) {
   uint64_t sum = *p;
   for (int shift = 7; (*p++ & 0x80) != 0; shift += 7) {
@@ -138,7 +138,7 @@ FeatureKeys::FeatureKeys(std::vector<std::string> keys)
   }
 }
 
-// Of the length, the first and the last (up to) eight bytes.
+// The hash takes in the length, the first and the last (up to) eight bytes.
 size_t FeatureKeys::Hash(std::string_view key) {
   const size_t size = key.size();
   uint64_t head = 0, tail = 0;

@@ -10,8 +10,8 @@
 //   const int64_t n = CountValues(list);             // -1: not as written
 //   ReadValues(list, int64s.data());                 // n of them
 //
-// Of a key that comes twice the last counts, of a feature its first list. An entry of the map has a
-// key and a value and nothing else; what else stands beside Features is skipped.
+// The last of a key that comes twice counts, and the first list of a feature. An entry of the map
+// has a key and a value and nothing else; what else stands beside Features is skipped.
 // Ownership: views point into the message; FeatureKeys has copies of its keys.
 // Threads: any.
 // Errors: false or -1; the caller knows which example and key it was.

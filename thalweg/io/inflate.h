@@ -7,7 +7,8 @@
 //
 // Few bytes may become very many: make_room is asked, piece by piece, before they are taken.
 // Threads: one for each file.
-// Errors: DataLoss with the place in the compressed bytes; Unimplemented without libthalweg_zlib.so.
+// Errors: DataLoss with the place in the compressed bytes; Unimplemented without
+// libthalweg_zlib.so.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // LmdbFile: the pairs of a key and a value in an LMDB database, in the order of their keys.
 //
-//   ASSIGN_OR_RETURN(LmdbFile file, LmdbFile::Open(fs, "train.mdb"));   // or the folder of data.mdb
-//   ASSIGN_OR_RETURN(auto pair, file.Next(make_room));                  // nothing at the end
+//   ASSIGN_OR_RETURN(LmdbFile file, LmdbFile::Open(fs, "train.mdb"));  // or its folder
+//   ASSIGN_OR_RETURN(auto pair, file.Next(make_room));                 // nothing at the end
 //
 // Read with bounds checked at every step, which LMDB's own library, that maps a file and believes
 // it, does not do. What is read is the newest whole state of the unnamed database when the file was

@@ -46,7 +46,7 @@ class WholeFileSource final : public RecordSource {
   std::string path_;
 };
 
-// Of one file after the other.
+// Gives the records of one file after the other.
 class FileSource : public RecordSource {
  public:
   FileSource(FileSystem& fs, const BlockFileOptions& options) : fs_(fs), options_(options) {}

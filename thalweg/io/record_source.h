@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // RecordSource: the records of one piece of work after the other: the lines of a text file, pieces
-// of a file of one length, those of a TFRecord file, the values of an LMDB database, a whole file, or the very text.
+// of a file of one length, those of a TFRecord file, the values of an LMDB database, a whole file,
+// or the very text.
 //
 //   const auto source = MakeLineSource(fs, {.skip_lines = 1});
 //   RETURN_IF_ERROR(source->Begin("a.csv"));
-//   ASSIGN_OR_RETURN(auto record, source->Next(make_room));      // "a.csv:2", "1,2"; none at the end
+//   ASSIGN_OR_RETURN(auto record, source->Next(make_room));  // "a.csv:2", "1,2"; none at the end
 //
 // Ownership: the file system outlives the source.
-// Threads: one. Errors: the file system's with the path; DataLoss with file and offset for what is not
-// as it should be. The same call then gives the same error.
+// Threads: one. Errors: the file system's with the path; DataLoss with file and offset for what is
+// not as it should be. The same call then gives the same error.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 //   ASSIGN_OR_RETURN(auto reader, SliceFileReader::Open(fs, "/models/model-7-?????-of-00002"));
 //   ASSIGN_OR_RETURN(Tensor w, reader->Read("w", allocator));
 //
-// Of each file it reads what stands of tensors; values when they are asked for.
+// It reads what stands of tensors in each file, and values when they are asked for.
 // Threads: const members from any thread.
 // Errors: NotFound for a pattern that no file matches and for a missing tensor, InvalidArgument for
 // one that is not there as a whole, DataLoss with file and tensor for what is not as written.

@@ -5,8 +5,8 @@
 //
 // Ownership: the bytes must outlive the files.
 // Threads: one.
-// Errors: Unimplemented for everything but reading and Stat; NotFound from the 101st opening on, so that a
-// claim of many files ends.
+// Errors: Unimplemented for everything but reading and Stat; NotFound from the 101st opening on, so
+// that a claim of many files ends.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of functions between this library and libthalweg_zlib.so, the component that holds zlib.
-// Plain C on purpose: the two are built apart and share no symbols. Private to io/.
+// The table of functions between this library and libthalweg_zlib.so, the component that holds
+// zlib. Plain C on purpose: the two are built apart and share no symbols. Private to io/.
 //   const ThalwegZlibApi* api = thalweg_zlib(THALWEG_ZLIB_VERSION);   // by dlsym
 // Threads: any, one stream from one at a time.
 #pragma once

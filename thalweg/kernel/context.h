@@ -12,8 +12,8 @@
 // with one.
 //
 // Inputs are what the schema says: a reference edge read by a plain argument arrives as the
-// variable's value. Of reference arguments and resource handles, `VariableOf(ctx, i)` of resources/variable.h gives the
-// variable.
+// variable's value. Of reference arguments and resource handles, `VariableOf(ctx, i)` of
+// resources/variable.h gives the variable.
 // Threads: one thread at a time, except input() and step(), which ParallelFor shards may call.
 #pragma once
 

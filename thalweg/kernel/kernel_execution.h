@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KernelExecution: what kernels of one step give to compute/: the threads of a queue, scratch memory from
-// an allocator, the step's cancel flag.
+// KernelExecution: what kernels of one step give to compute/: the threads of a queue, scratch
+// memory from an allocator, the step's cancel flag.
 #pragma once
 
 #include "thalweg/base/cancellation.h"

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// DescribeCosts: what a signature costs for inputs of certain shapes, as JSON: arithmetic operations
-// and bytes by operation and in all, its parameters, and the most that a step holds at once.
+// DescribeCosts: what a signature costs for inputs of certain shapes, as JSON: arithmetic
+// operations and bytes by operation and in all, its parameters, and the most that a step holds at
+// once.
 //
 //   ASSIGN_OR_RETURN(std::string json, DescribeCosts(*model, place, {.batch = 32}));
 //
 // Counted is the graph before it is rewritten (graph/op_costs.h), constants folded aside; what lies
-// in a loop counts once, and is said to. The peak is that of the session's plan, without parameters.
+// in a loop counts once, and is said to. The peak is that of the session's plan, without
+// parameters.
 // Threads: any.
 // Errors: InvalidArgument for shapes of no input, or that contradict it, or that the operations
 // refuse; those of planning.

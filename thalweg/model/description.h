@@ -4,8 +4,8 @@
 //
 //   ASSIGN_OR_RETURN(std::string json, DescribeModel(*model));
 //
-// Operations are counted in the graph and once in each function. One that has no kernel can stand in
-// a graph; what needs it fails when it is planned.
+// Operations are counted in the graph and once in each function. One that has no kernel can stand
+// in a graph; what needs it fails when it is planned.
 // Threads: any.
 // Errors: InvalidArgument for a function that cannot be read.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model: a SavedModel, a MetaGraph with its checkpoint or a GraphDef, loaded and ready to run by the
-// names of its signatures.
+// Model: a SavedModel, a MetaGraph with its checkpoint or a GraphDef, loaded and ready to run by
+// the names of its signatures.
 //
 //   ASSIGN_OR_RETURN(std::shared_ptr<Model> model, Model::Load(environment, "/models/resnet", {}));
 //   ASSIGN_OR_RETURN(const size_t serve, model->Find(kDefaultSignature));
@@ -35,7 +35,7 @@ struct ModelOptions {
   std::vector<std::string> tags;  // of a SavedModel's graph; none: the only one, or for serving
   // False: to look at. Variables are not restored, tables not filled, nothing needs to be usable.
   bool restore = true;
-  // Of the restore and of the initialization: their timeout and cancellation.
+  // Timeout and cancellation of the restore and of the initialization.
   RunOptions run;
   // Devices that its functions ask for may not be here.
   SessionOptions session = {.placement = PlacementRule::kSoft};
@@ -59,8 +59,8 @@ class Model {
   const std::shared_ptr<Graph>& graph() const { return graph_; }
   const std::shared_ptr<Session>& session() const { return session_; }
 
-  // The place of a signature. "" is the default one: serving_default, or the only one. NotFound with
-  // those that there are.
+  // The place of a signature. "" is the default one: serving_default, or the only one. NotFound
+  // with those that there are.
   Result<size_t> Find(std::string_view name) const;
   // The places of inputs by name. InvalidArgument names all that are missing, unknown or given
   // twice.

@@ -112,7 +112,7 @@ Result<ModelFiles> ReadSavedModel(FileSystem& fs, ModelFiles files,
   return files;
 }
 
-// Of a MetaGraph PREFIX.meta, in either format of checkpoints.
+// The checkpoint of a MetaGraph PREFIX.meta has either format.
 Status FindCheckpoint(FileSystem& fs, ModelFiles& files) {
   std::string prefix = files.path;
   if (prefix.ends_with(".meta")) prefix.resize(prefix.size() - std::string_view(".meta").size());

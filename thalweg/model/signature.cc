@@ -144,8 +144,8 @@ std::unordered_set<const Node*> ComputedFrom(std::vector<const Node*> open,
   return computed;
 }
 
-// What a graph does that says nothing of itself: all placeholders in, and out what depends on one of
-// them (on anything, where there is none), is read by nobody and is there in every step.
+// What a graph does that says nothing of itself: all placeholders in, and out what depends on one
+// of them (on anything, where there is none), is read by nobody and is there in every step.
 ModelSignature SignatureOfGraph(const UnknownOperations& unknown, const Graph& graph) {
   ModelSignature signature;
   signature.name = kDefaultSignature;

@@ -8,8 +8,8 @@
 // All recorded values come from one step. They are told in the graph's order, so that the first one
 // that differs is where a difference begins; what is known of its inputs stands beside it.
 // Threads: any.
-// Errors: InvalidArgument, NotFound for names that neither the signature nor the graph has; those of
-// the run.
+// Errors: InvalidArgument, NotFound for names that neither the signature nor the graph has; those
+// of the run.
 #pragma once
 
 #include <string>

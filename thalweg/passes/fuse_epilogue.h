@@ -14,8 +14,8 @@
 //
 // MarkWeights: products and convolutions whose b or filter is a weight, a constant or a variable
 // that nothing in the step writes, get "_weight", a name for its form (a MatMul becomes
-// _FusedMatMul for that): their kernels keep it packed from step to step (resources/packed_weight.h).
-// Loops are looked through.
+// _FusedMatMul for that): their kernels keep it packed from step to step
+// (resources/packed_weight.h). Loops are looked through.
 #pragma once
 
 #include "thalweg/passes/pass.h"

@@ -5,8 +5,8 @@
 //   ASSIGN_OR_RETURN(OwnedMessage example, ParseMessage(pb::Example::Descriptor(), bytes));
 //   ASSIGN_OR_RETURN(std::string json, PrintJson(*example));
 //
-// google.protobuf.Any and the wrapper types are written by their fields; unknown fields have no JSON
-// form and are left out.
+// google.protobuf.Any and the wrapper types are written by their fields; unknown fields have no
+// JSON form and are left out.
 // Threads: any, on distinct messages.
 // Errors: ResourceExhausted beyond 2 GiB of text; InvalidArgument for messages nested too deep.
 #pragma once

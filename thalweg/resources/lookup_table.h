@@ -8,7 +8,8 @@
 //
 // A row is a key of key_shape elements and a value of value_shape elements; rows keep their order
 // but that the last one takes the place of a removed one. Those of a dense table lie in
-// DenseBuckets. Errors are TensorFlow's, and ResourceExhausted where there is no room for more rows.
+// DenseBuckets. Errors are TensorFlow's, and ResourceExhausted where there is no room for more
+// rows.
 // Threads: every member from any; each call sees the table before or after another, never between.
 #pragma once
 

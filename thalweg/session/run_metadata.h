@@ -34,8 +34,8 @@ struct StepStats {
   int64_t start_nanos = 0;        // the same moment on the environment's clock
   int64_t end_nanos = 0;
   std::vector<DeviceStats> devices;
-  // Of other tasks: StepStats messages, one behind the other, as they came. ReadStepStats
-  // (run_metadata_message.h) makes devices of them, for whoever looks.
+  // StepStats messages, one behind the other: those of other tasks as they came, and what was made
+  // bytes early. ReadStepStats (run_metadata_message.h) makes devices of them, for whoever looks.
   std::string encoded;
 };
 

@@ -2,7 +2,8 @@
 // ReasonsOf: why operations are left out of a test: lines "WHY: OPERATION ..." of a file beside the
 // cases.
 //
-//   const std::map<std::string, std::string> without = ReasonsOf("tests/op_cases", "without.txt");  // by operation
+//   // By operation:
+//   const std::map<std::string, std::string> without = ReasonsOf("tests/op_cases", "without.txt");
 //
 // Ownership: none. Threads: the test's. Errors: failures of the test.
 #pragma once

@@ -2,7 +2,8 @@
 // Every field of every message within a valid one, as costly as its bytes can make it: for tests of
 // what N bytes may take.
 //
-//   ForEachHostileMessage(type, bytes, whole, [&](const MessageDescriptor& at, const HostileWrap& add) {
+//   ForEachHostileMessage(type, bytes, whole, [&](const MessageDescriptor& at,
+//                                                 const HostileWrap& add) {
 //     for (const FieldDescriptor& field : at.fields) {
 //       for (const std::string& hostile : HostileFields(field)) Try(add(hostile));
 //     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernels go on after their step was cancelled: each operation's case with more data is run to
-// its end, and then cancelled when parts of that time have gone by. Prints a line for every kernel
-// that went on for longer than --late-ms, and for every step that took as long to end. Times are
-// those of the processor, of one thread, so that other work on the machine does not count. A
+// Which kernels go on after their step was cancelled: each operation's case with more data is run
+// to its end, and then cancelled when parts of that time have gone by. Prints a line for every
+// kernel that went on for longer than --late-ms, and for every step that took as long to end. Times
+// are those of the processor, of one thread, so that other work on the machine does not count. A
 // program and no test.
 //
 //   build/release/bin/late_kernels [--op=NAME] [--from=NAME] [--megabytes=64] [--late-ms=100]
@@ -51,7 +51,8 @@ class WorkOfThread {
   clockid_t clock_;
 };
 
-// The longest call of one operation's kernels in a step of this thread; when the first began and the last ended.
+// The longest call of one operation's kernels in a step of this thread; when the first began and
+// the last ended.
 class TimedCall {
  public:
   TimedCall(const std::string& op, Context&) : is_watched_(op == watched_), begin_(work_->Now()) {

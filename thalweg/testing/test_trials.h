@@ -68,8 +68,8 @@ class TrialFixture : public testing::Test {
     return result;
   }
 
-  // Every operation of the group, each `count` times with `size` bytes, or as the arguments say. Some
-  // must give results: trials that are all refused try nothing.
+  // Every operation of the group, each `count` times with `size` bytes, or as the arguments say.
+  // Some must give results: trials that are all refused try nothing.
   static void TryGroup(int group, int count, size_t size) {
     const int64_t before = trials().num_results();
     const std::string seeds = Flag("seeds"), only = Flag("op");

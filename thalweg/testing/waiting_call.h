@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WaitingCall: a context and a Done for one waiter of a WaiterQueues, without a kernel: what tests of
-// many threads make by the thousand. The values are the inputs, then the outputs.
+// WaitingCall: a context and a Done for one waiter of a WaiterQueues, without a kernel: what tests
+// of many threads make by the thousand. The values are the inputs, then the outputs.
 //
 //   WaitingCall call({Tensor()}, 0);
 //   queue->Join(std::make_unique<TensorQueue::Dequeue>(call.context(), call.done(), 1, false,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WritesOutside: whether an operation writes files or to the standard streams, so that it must not be
-// tried with random inputs wherever the program runs.
+// WritesOutside: whether an operation writes files or to the standard streams, so that it must not
+// be tried with random inputs wherever the program runs.
 //
 //   for (const std::string_view op : {"SaveV2", "WriteFile"}) EXPECT_TRUE(WritesOutside(op));
 //

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // BackgroundWrite: something that is written by a thread of its own while its owner goes on: at low
-// priority and at leisure, so that the owner hardly feels it, and at full speed once somebody waits.
+// priority and at leisure, so that the owner hardly feels it, and at full speed once somebody
+// waits.
 //
 //   BackgroundWrite write("/models/m-7", [](Leisure& leisure) {
 //     leisure.Take(1 << 20);                                  // so many bytes have been written

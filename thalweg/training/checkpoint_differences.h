@@ -5,8 +5,8 @@
 //   if (!found.fits()) return found.ToStatus(path);
 //
 // Threads: any.
-// Errors: ToStatus is NotFound where a tensor is missing, else InvalidArgument where a shape or type
-// differs; its message has every difference.
+// Errors: ToStatus is NotFound where a tensor is missing, else InvalidArgument where a shape or
+// type differs; its message has every difference.
 #pragma once
 
 #include <string>

@@ -96,8 +96,8 @@ class Saver {
   // Parts that the checkpoint does not have as slices of one tensor are looked for as tensors named
   // as their nodes are (parts_as_tensors.h), here and in what follows.
   Status Restore(Session& session, const std::string& path);
-  // Restores what fits, and leaves the rest as it is; tells all that differs. The checkpoint must be
-  // readable here. All that fits is read before anything is set, into the environment's memory.
+  // Restores what fits, and leaves the rest as it is; tells all that differs. The checkpoint must
+  // be readable here. All that fits is read before anything is set, into the environment's memory.
   Result<CheckpointDifferences> RestorePart(Session& session, const std::string& path);
   // What Restore would complain of; nothing is restored.
   Result<CheckpointDifferences> Compare(const std::string& path);

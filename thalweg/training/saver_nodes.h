@@ -3,7 +3,9 @@
 // write, and which tensor of a checkpoint sets what when it restores.
 //
 //   for (const Node* save : SaveNodes(saver.save_tensor())) CHECK(save->num_inputs() > 3);
-//   for (const RestoredTensor& row : RestoredTensors(*saver.restore_op())) CHECK(!row.name.empty());
+//   for (const RestoredTensor& row : RestoredTensors(*saver.restore_op())) {
+//     CHECK(!row.name.empty());
+//   }
 //
 // Threads: any. Errors: none; what is not known is left out.
 #pragma once

@@ -210,6 +210,13 @@ def test_threads_of_the_core_are_started_by_its_class(path, line, is_refused):
     assert (check_text.check_text(path, GOOD + line + "\n") != []) == is_refused
 
 
+def test_comments_end_at_a_column():
+    words = "// " + "word " * 19
+    assert check_text.check_text("a.cc", GOOD + words + "\n") == []
+    assert check_text.check_text("a.cc", GOOD + words + "word word\n") == ["a.cc:3: a comment beyond column 100"]
+    assert check_text.check_text("a.cc", GOOD + "int x;  " + words + "\n") == []
+
+
 def test_license():
     assert check_text.check_text("a.cc", "int x;\n") == ["a.cc: lacks the line SPDX-License-Identifier: Apache-2.0"]
 

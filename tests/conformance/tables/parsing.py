@@ -140,7 +140,7 @@ CASES += [case("DecodeCompressed", Typed(S, Fed([[TEXT]]))), case("DecodeCompres
 LINES, PIECES, EMPTY_FILE = "lines.txt", "pieces.bin", "empty.txt"
 there = [N("WriteFile", LINES, Fed(b"head\na\r\n\nlast")), N("WriteFile", PIECES, Fed(b"HHaaabbbcccdF")), N("WriteFile", EMPTY_FILE, Fed(b""))]
 for v in ("V2", ""):
-    # Not spoilt: a reader without work waits for ever.
+    # Not spoiled: a reader without work waits for ever.
     for name, attrs, work in (("TextLineReader", {}, [EMPTY_FILE, LINES]), ("TextLineReader", dict(skip_header_lines=1), [LINES]), ("WholeFileReader", {}, [LINES, PIECES]), ("IdentityReader", {}, ["p", "q"]),
                               ("FixedLengthRecordReader", dict(record_bytes=3, header_bytes=2, footer_bytes=1), [PIECES]), ("FixedLengthRecordReader", dict(record_bytes=4, hop_bytes=2), [PIECES]), ("TFRecordReader", {}, [EMPTY_FILE, LINES]),
                               ("TextLineReader", {}, ["there is none"]), ("WholeFileReader", {}, ["there is none"])):

@@ -49,8 +49,8 @@ class ChannelManager {
   // followed. `from`: the numeric address that it came from.
   std::string Accept(std::string_view unknown_fields, std::string_view from) EXCLUDES(mutex_);
   StepService& steps() { return steps_; }
-  // Of steps whose values go to other tasks: those read them in place. Null: there is no shared
-  // memory yet.
+  // Steps whose values go to other tasks use it: those read them in place. Null: there is no
+  // shared memory yet.
   Allocator* step_allocator() const { return context_.step_allocator(); }
   // A session has ended: gives shared memory without tensors back to the system, at once but for a
   // piece that the next one may need, which goes after a while.

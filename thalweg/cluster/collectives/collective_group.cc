@@ -30,7 +30,7 @@ int64_t NumberOf(CollectiveKind kind) {
   }
 }
 
-// Of a gather, that of the result.
+// A gather's is that of its result.
 Result<PartialShape> InstanceShape(const CollectiveCall& call) {
   if (call.kind != CollectiveKind::kGather) return call.shape;
   Dims dims = call.value.shape().dims();

@@ -153,7 +153,7 @@ std::shared_ptr<ResourceManager> CollectiveRendezvous::At(const std::string& ste
   if (newest_.size() <= kRememberedSteps) return made;
   dropped = std::move(newest_.front());
   newest_.pop_front();
-  // Of those that nobody waits at; seldom, as it looks at all.
+  // Those that nobody waits at go. This is done seldom, as it looks at all.
   if (steps_.size() > 2 * newest_.size() + kRememberedSteps) {
     std::erase_if(steps_, [](const auto& entry) { return entry.second.expired(); });
   }

@@ -50,7 +50,7 @@ class CollectiveRendezvous {
   CollectiveGroups& groups() { return groups_; }
   // The numbers of steps whose members are in several sessions.
   StepSequences& sequences() { return sequences_; }
-  // Of a step that this session begins with this key: it asks the leader where it must.
+  // The number of a step that this session begins with this key: it asks the leader where it must.
   Result<int64_t> BeginStep(uint32_t master, int64_t graph_key, const RpcCallOptions& call)
       EXCLUDES(mutex_);
   // "/job:ps/replica:0/task:0" of a leader as a configuration names it. InvalidArgument.
@@ -58,13 +58,13 @@ class CollectiveRendezvous {
   // The leader where nobody names one: the first by job and number.
   static std::string FirstOf(std::vector<std::string> tasks);
 
-  // Of sessions that do not say; before the first of them.
+  // Whom sessions have that name none. Called before the first of them.
   void set_default_leader(std::string task) { default_leader_ = std::move(task); }
   // A later word counts.
   void SetLeader(const std::string& session, std::string task) EXCLUDES(mutex_);
   void ForgetSession(const std::string& session) EXCLUDES(mutex_);
-  // Of the session with this number, as steps know it; the server's own, or the first task of
-  // the cluster, where nobody has said.
+  // Who leads for the session with this number, as steps know it; the server's own, or the first
+  // task of the cluster, where nobody has said.
   std::string LeaderOf(uint32_t master) EXCLUDES(mutex_);
 
   // A member of this task.
@@ -112,7 +112,7 @@ class StepCollectives : public CollectiveRemote {
   ~StepCollectives() = default;
 
  private:
-  // Of its session, as LeaderOf knows it.
+  // The number of its session, as LeaderOf knows it.
   virtual uint32_t master() = 0;
   // Null: its members meet.
   virtual std::shared_ptr<BufferTransport> buffers() { return nullptr; }

@@ -28,9 +28,9 @@ inline constexpr std::string_view kBufferEdge = "buffer ";
 
 class BufferTransport {
  public:
-  // `taken` comes once, without a lock: when the buffer has been handed over, or with the error with
-  // which the step has ended. Members of steps of other sessions may come after this step's parts
-  // have all they need.
+  // `taken` comes once, without a lock: when the buffer has been handed over, or with the error
+  // with which the step has ended. Members of steps of other sessions may come after this step's
+  // parts have all they need.
   using Taken = std::function<void(const Status&)>;
   virtual void SendBuffer(const RendezvousKey& key, Tensor value, Taken taken) = 0;
   // A vector. It comes once, from its own task or by RecvBuf from another; an error when the step

@@ -23,7 +23,7 @@ namespace thalweg {
 
 class StepSequences {
  public:
-  // Of the task, for messages.
+  // `self`: the task's name, for messages.
   explicit StepSequences(std::string self) : self_(std::move(self)) {}
 
   // What the leader answers: the number of the key's next step, or of that which runs here.

@@ -84,8 +84,8 @@ class Health {
     std::optional<Clock::TimePoint> asked_;
   };
 
-  // As a worker: a master that says in `request` (AddHeartbeatRequest) which sessions are its own is
-  // heard of, and silent from now on. None: it says nothing of the kind.
+  // As a worker: a master that says in `request` (AddHeartbeatRequest) which sessions are its own
+  // is heard of, and silent from now on. None: it says nothing of the kind.
   std::optional<HeartbeatRequest> HearMaster(const Message& request) EXCLUDES(mutex_);
   // As a worker: somebody asks for GetStatus.
   Status AnswerGetStatus(const Message& request, Message* response) EXCLUDES(mutex_);

@@ -101,7 +101,7 @@ class HeartbeatTable {
     bool answered = false;
     uint64_t incarnation = 0;
     uint64_t killed_before = 0;  // CountKilledForMemory at the last answer
-    // Likewise in the memory group of its process, where that is of this machine.
+    // The same count of the memory group of its process, where that is of this machine.
     std::string group_counter;
     uint64_t killed_in_group = 0;
     std::optional<HeartbeatPayload> beat;

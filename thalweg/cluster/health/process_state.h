@@ -40,7 +40,7 @@ uint64_t ReadKillCounter(const std::string& file);
 // How many processes of this machine the kernel has killed for want of memory so far.
 uint64_t CountKilledForMemory();
 
-// Of this machine, and it runs no more.
+// Whether it was a process of this machine and runs no more.
 bool HasEnded(const ProcessIdentity& process);
 // For people; "" when the process is not of this machine. Where its parent has not asked yet how it
 // ended, that is told, too: the signal or the status.
@@ -56,7 +56,7 @@ struct ProcStat {
 ProcStat ParseProcStat(std::string_view text);
 // The number behind `name` at the begin of a line: "oom_kill 3", "VmHWM:   120 kB".
 uint64_t ParseProcNumber(std::string_view text, std::string_view name);
-// Of /proc/PID/cgroup: the group's file, below the folder where groups are mounted.
+// `text` is /proc/PID/cgroup; given is the group's file, below the folder where groups are mounted.
 std::string ParseMemoryGroup(std::string_view text);
 
 }  // namespace thalweg

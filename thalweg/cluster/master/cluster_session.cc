@@ -148,7 +148,7 @@ Result<ClusterSpec> OwnEntry(const WorkerClients& peers) {
   return own;
 }
 
-// Of collective operations: one of the session's tasks, or whom the configuration names.
+// Who leads collective operations: one of the session's tasks, or whom the configuration names.
 Result<std::string> LeaderOf(const ClusterSessionOptions& options, std::vector<std::string> tasks,
                              const WorkerClients& peers) {
   tasks.push_back(peers.self());

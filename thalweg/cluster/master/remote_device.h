@@ -15,8 +15,8 @@ namespace thalweg {
 
 class RemoteDevice : public Device {
  public:
-  // Of DeviceAttributes, as GetStatus gives them. `task`: of which task it is here, whatever that
-  // calls itself; empty: of the one that it says.
+  // `attributes` are DeviceAttributes, as GetStatus gives them. `task`: whose it is here, whatever
+  // that calls itself; empty: the task's that it says.
   static Result<std::unique_ptr<Device>> Make(const Message& attributes,
                                               std::string_view task = {});
   RemoteDevice(DeviceName name, uint64_t incarnation, int64_t memory_limit)

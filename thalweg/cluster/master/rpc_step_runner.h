@@ -30,7 +30,7 @@ class RpcStepRunner : public StepRunner {
   struct Step;
   Result<std::shared_ptr<Step>> Begin(const StepRequest& request);
   Result<int64_t> NumberOf(const StepRequest& request);
-  // Of a step that has ended.
+  // Gives back the number of a step that has ended.
   void EndNumber(const StepRequest& request, int64_t id, bool ok);
   void StartAll(Step& step);
   void Start(Step& step, const RemotePart& part, OwnedMessage* stats);

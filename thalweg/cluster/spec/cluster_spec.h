@@ -31,7 +31,7 @@ bool IsLoopback(std::string_view host);
 
 class ClusterSpec {
  public:
-  // Of a ClusterDef.
+  // `cluster_def` is a ClusterDef.
   static Result<ClusterSpec> FromMessage(const Message& cluster_def);
   // Into an empty ClusterDef.
   void ToMessage(Message* cluster_def) const;

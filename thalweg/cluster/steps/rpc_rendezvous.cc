@@ -20,7 +20,8 @@ namespace {
 // Sessions whose steps are one to their collective operations may begin them so far apart.
 constexpr std::chrono::hours kSessionsMeet{1};
 constexpr size_t kMostOpenSteps = 100'000;
-// Of the ends of steps, so that a late message finds an ended step: of one session, and so long.
+// Ends of steps are remembered, so that a late message finds an ended step: so many of one session,
+// and so long.
 constexpr size_t kRememberedSteps = 4096;
 constexpr std::chrono::minutes kRememberedFor{10};
 

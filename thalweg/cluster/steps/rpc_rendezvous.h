@@ -58,7 +58,7 @@ class RpcStepRendezvous : public Rendezvous,
                     CollectiveRendezvous* collectives = nullptr);
 
   int64_t id() const { return id_; }
-  // Of the whole step in this task: cancelling it ends what runs and waits.
+  // Cancelling it ends what runs and waits of the step in this task.
   CancellationManager& cancellation() { return cancellation_; }
 
   Status Send(const RendezvousKey& key, Delivery delivery) override {
@@ -66,7 +66,7 @@ class RpcStepRendezvous : public Rendezvous,
   }
   void Recv(const RendezvousKey& key, RecvDone done) override;
   void Abort(Status reason) override;
-  // Of this task's parts, where peers may name loops by another rule.
+  // This task's parts tell of their frames, where peers may name loops by another rule.
   void OnFrame(uint64_t tag, uint64_t parent, std::string_view name) override EXCLUDES(mutex_);
   Clock::TimePoint made() const { return made_; }
   // A part of the step runs here, for the master of the session. `cluster`: that the session has

@@ -25,7 +25,7 @@ class StepReports {
  public:
   StepReports(Environment& environment, RpcStepTable& steps, StepService& channels)
       : environment_(environment), steps_(steps), channels_(channels) {}
-  // Of the sessions, or of all when null. `all`: progress of the whole task.
+  // The steps of the sessions, or all when null. `all`: progress of the whole task.
   std::vector<StepReport> List(const std::vector<std::string>* sessions, uint64_t* all)
       EXCLUDES(mutex_);
 

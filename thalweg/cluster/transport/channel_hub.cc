@@ -63,7 +63,7 @@ void ChannelHub::CallThread() {
   }
 }
 
-// Of those who wait, one must lead.
+// One of those who wait must lead.
 void ChannelHub::CallSleeper() {
   if (leader_ == nullptr && !sleepers_.empty()) sleepers_.front()->Wake();
 }

@@ -53,7 +53,7 @@ class Connection : public ChannelSink, public std::enable_shared_from_this<Conne
       : peer_(std::move(peer)), channel_(std::move(channel)), handler_(handler) {}
   const std::string& peer() const { return peer_; }
   Channel& channel() { return *channel_; }
-  // Of the task at the other end, where it has said it.
+  // That of the task at the other end, where it has said it.
   uint64_t incarnation() const { return incarnation_.load(std::memory_order_relaxed); }
   void set_incarnation(uint64_t incarnation) {
     incarnation_.store(incarnation, std::memory_order_relaxed);

@@ -23,7 +23,7 @@ struct FutexWord {
 
 using FutexTime = std::chrono::steady_clock::time_point;
 
-// Of this process.
+// For words that threads of this process share.
 void SleepOnWord(const std::atomic<uint32_t>& word, uint32_t value, FutexTime until);
 void WakeWord(std::atomic<uint32_t>& word);
 

@@ -32,7 +32,7 @@ inline constexpr uint64_t MakeStep(uint32_t master, uint64_t number) {
 inline constexpr uint32_t MasterOfStep(uint64_t step) {
   return static_cast<uint32_t>(step >> kStepNumberBits);
 }
-// Of a session's number: what its steps carry.
+// What a session's steps carry of its number.
 inline constexpr uint32_t MasterOfSession(uint64_t session) { return session & 0xffffff; }
 inline constexpr uint64_t NumberOfStep(uint64_t step) { return step & kMostStepNumber; }
 

@@ -19,17 +19,17 @@
 
 namespace thalweg {
 
-// Of one who sends: the head is that of the tensor, or dead and the tensor empty.
+// For who sends: the head is that of the tensor, or dead and the tensor empty.
 Status CheckHeadFits(const TensorHead& head, const Tensor& tensor);
 Status ControlTooLong(size_t bytes);
 
 // Strings, resource handles and variants as bytes. Unimplemented for a variant of a type that has
 // no form at the wire: who must not lose the channel over that asks before it pushes.
 Result<std::string> EncodeObjects(const Tensor& tensor);
-// Of one who receives. `target` is of the head's type and shape.
+// For who receives. `target` has the head's type and shape.
 Status DecodeObjects(std::string_view bytes, const TensorHead& head, Tensor* target);
 
-// Of what a sink gave for a head.
+// Whether what a sink gave is right for the head.
 Status CheckLanding(const TensorHead& head, const Tensor& landing);
 // Asks the sink for a place, fills it and hands it over. An error: the bytes are malformed, or the
 // place is a wrong one. For a dead head without a place.

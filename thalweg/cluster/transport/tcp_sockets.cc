@@ -199,7 +199,7 @@ void TcpListener::AttendUntil(const UniqueFd& end) {
   }
 }
 
-// Of many who say nothing, the oldest goes.
+// The oldest of too many who say nothing goes.
 void TcpListener::LetIn() {
   UniqueFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (socket.valid()) {

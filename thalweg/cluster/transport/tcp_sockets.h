@@ -40,7 +40,8 @@ struct TcpSockets {
   UniqueFd bulk;
 };
 
-// Of a host's name, or of what is one already; a name is looked up, which may take a while.
+// The address of a host by its name, or what is one already; a name is looked up, which may take a
+// while.
 Result<std::string> NumericHost(const std::string& host);
 // "0.0.0.0", "::".
 bool IsEveryHost(const std::string& host);

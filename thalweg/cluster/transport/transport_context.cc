@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kTrialBytes = 4096;
 
-// Of numeric addresses, also where one is written as IPv6 for IPv4.
+// Both are numeric addresses, of which one may be written as IPv6 for IPv4.
 bool IsSameHost(std::string_view a, std::string_view b) {
   constexpr std::string_view kMapped = "::ffff:";
   for (std::string_view* host : {&a, &b}) {

@@ -48,7 +48,7 @@ void Close(Gif& g) {
   g.gif = nullptr;
 }
 
-// Of the control blocks before a frame the first one counts.
+// The first of the control blocks before a frame counts.
 bool ReadExtension(Gif& g) {
   int code = 0;
   GifByteType* block = nullptr;

@@ -8,7 +8,7 @@
 
 namespace {
 
-// Of a file with several scans: a few bytes of each make the whole picture be gone through.
+// A file may have several scans, a few bytes of each of which make libjpeg go through the picture.
 constexpr int kMostScans = 500;
 
 // What a jump must not lose lies here, outside of the functions that it leaves.
@@ -111,7 +111,7 @@ void ChooseOutput(Reader& reader) {
   info->scale_denom = static_cast<unsigned>(how.ratio);
   info->dct_method = how.fast_dct != 0 ? JDCT_IFAST : JDCT_ISLOW;
   jpeg_calc_output_dimensions(info);
-  // Of the whole picture, also where a smaller one comes out: libjpeg goes through all of it.
+  // The whole picture counts, also where a smaller one comes out: libjpeg goes through all of it.
   const auto pixels = static_cast<int64_t>(info->image_width) * info->image_height;
   if (pixels >= thalweg::kMostPixels) {
     Refuse(reader, "the file claims %lld pixels, more than %lld", pixels, thalweg::kMostPixels - 1);

@@ -59,7 +59,7 @@ struct ConvFilter {
       : values(filter), scale(out_scale), keeper(kept) {}
 
   const void* values;
-  // Of float convolutions: the filter of each output channel is multiplied by its scale. What is
+  // The filter of each output channel of a float convolution is multiplied by its scale. What is
   // kept includes it.
   const float* scale = nullptr;
   PackedFilterCache* keeper = nullptr;  // of float convolutions without groups; not owned

@@ -20,7 +20,7 @@ enum class SpecialUnary : uint8_t {
   kBesselI0, kBesselI0e, kBesselI1, kBesselI1e, kBesselJ0, kBesselJ1, kBesselK0, kBesselK0e, kBesselK1, kBesselK1e,
   kBesselY0, kBesselY1, kDawsn, kErfinv, kExpint, kFresnelCos, kFresnelSin, kNdtri, kSpence
 };
-// Of (a, x), (n, x) and (s, q).
+// Their operands are (a, x), (n, x) or (s, q).
 enum class SpecialBinary : uint8_t { kIgamma, kIgammaGradA, kIgammac, kPolygamma, kXlog1py, kZeta };
 // clang-format on
 

@@ -25,7 +25,7 @@ struct Angle {
   double sine, cosine;
 };
 
-// Of pi x^2 / 2; the square is made exact before whole turns are taken away.
+// The angle pi x^2 / 2; the square is made exact before whole turns are taken away.
 Angle HalfPiSquared(double x) {
   const double high = x * x, low = std::fma(x, x, -high);
   const double turns = std::fmod(high, 4) + low;

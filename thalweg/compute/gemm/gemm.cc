@@ -13,7 +13,7 @@
 namespace thalweg::compute {
 namespace {
 
-// Of a, against a transposed b: fewer take less as dot products than packing b does.
+// Fewer rows of a, against a transposed b, take less as dot products than packing b does.
 constexpr int64_t kDotRows = 6;
 
 // c = sums plus the epilogue; sums null: nothing was summed.

@@ -6,7 +6,7 @@
 namespace thalweg::compute {
 namespace {
 
-// Of b: what stays in the second-level cache; larger products go in blocks.
+// So much of b stays in the second-level cache; larger products go in blocks.
 constexpr int64_t kPackedBytes = int64_t{1} << 20;
 constexpr int64_t kPackElements = 65536;    // that one shard packs
 constexpr int64_t kTileRows = 280;          // of a shard

@@ -55,7 +55,7 @@ Status RunProduct(Work& work, const Product<T>& product);
 // Writes b to `packed`, PackedElements of them, by pack_b of a product that has n and k.
 template <class T>
 Status PackWhole(Work& work, const Product<T>& product, T* packed);
-// Of one instruction set level. -1 when it overflows.
+// How many an instruction set level needs. -1 when it overflows.
 template <class T>
 int64_t PackedElements(const IsaTable& isa, int64_t n, int64_t k);
 

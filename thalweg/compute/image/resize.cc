@@ -60,7 +60,8 @@ Status ForOutRows(Work& work, const ResizeShape& s, const Body& body) {
                    });
 }
 
-// One row of the output between two of the input. kChannels: how many there are, or 0 for any number.
+// One row of the output between two of the input. kChannels: how many there are, or 0 for any
+// number.
 template <int64_t kChannels, class T, class Out, class Mix>
 void MixRow(const ResizeShape& s, const Axis::Between* columns, float y, const T* above,
             const T* below, const Mix& mix, Out* to) {

@@ -23,10 +23,11 @@ struct ResizeShape {
 
 Status ResizeBilinear(Work& work, DType dtype, const ResizeShape& shape, const void* input,
                       float* output);
-// Of floating types; doubles are computed in double, others in float.
+// For floating types; doubles are computed in double, others in float.
 Status ResizeBilinearSameType(Work& work, DType dtype, const ResizeShape& shape, const void* input,
                               void* output);
-// Of quint8 in fixed point with weights of 7 bits, as TensorFlow computes it; of qint32 in double.
+// Levels of quint8 are computed in fixed point with weights of 7 bits, as in TensorFlow, those of
+// qint32 in double.
 Status ResizeBilinearLevels(Work& work, DType dtype, const ResizeShape& shape, const void* input,
                             void* output);
 // input_grad is of `dtype`, a floating one.

@@ -45,7 +45,7 @@ bool TriangularSolve(int64_t bands, int64_t n, int64_t k, const void* matrix, co
     for (int64_t d = 1; d <= reach; ++d) {
       const int64_t other = forward ? row - d : row + d;
       if (other < 0 || other >= n) break;
-      // Of the adjoint, element (row, other) is that of (other, row).
+      // Element (row, other) of the adjoint is that of (other, row).
       const T* band = a + (lower ? d : bands - 1 - d) * n;
       const T factor = adjoint ? Conjugate(band[other]) : band[row];
       AddMultiple(k, -factor, x + other * k, x + row * k);

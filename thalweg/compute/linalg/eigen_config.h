@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Eigen is told before any of its headers: no threads, no printing, and in place of some of its
-// assertions (the callers have checked every size) a look at the cancel flag. Every *_linalg.cc is
-// compiled with it included first.
+// What Eigen is told before any of its headers: no threads, no printing, and in place of some of
+// its assertions (the callers have checked every size) a look at the cancel flag. Every *_linalg.cc
+// is compiled with it included first.
 #pragma once
 
 #define EIGEN_NO_DEBUG

@@ -29,7 +29,7 @@ struct LinalgKernels {
   LinalgResult (*determinant)(int64_t n, const void* a, void* out);
   // Sign (of absolute value 1, or 0) and logarithm of the absolute value, both of the type of `a`.
   LinalgResult (*log_determinant)(int64_t n, const void* a, void* sign, void* log_abs);
-  // Of a^H when `adjoint`; kFailed: not invertible. `solve`: right-hand sides [n, k].
+  // They take a^H when `adjoint`; kFailed: it is not invertible. `solve`: right-hand sides [n, k].
   LinalgResult (*inverse)(int64_t n, const void* a, bool adjoint, void* out);
   LinalgResult (*solve)(int64_t n, int64_t k, const void* a, const void* rhs, bool adjoint,
                         void* out);
@@ -49,7 +49,7 @@ struct LinalgKernels {
   // Eigenvalues (rising) and vectors (columns; may be null) of the self-adjoint matrix whose lower
   // part is a's; kFailed: no convergence.
   LinalgResult (*self_adjoint_eigen)(int64_t n, const void* a, void* e, void* v);
-  // Of any matrix, both complex.
+  // For any matrix; both are complex.
   LinalgResult (*eigen)(int64_t n, const void* a, void* e, void* v);
   // Functions of a matrix; not a number where a is not finite or the root or logarithm does not
   // exist. `logarithm` fails for real types.

@@ -143,7 +143,8 @@ TYPED_TEST(LinalgTest, ZeroPivotsAreRefused) {
   EXPECT_EQ(this->kernels_.cholesky(2, zero.data(), out.data()), LinalgResult::kFailed);
 }
 
-// The root times itself, and the logarithm of the exponential, of a matrix that is far from diagonal.
+// The root times itself, and the logarithm of the exponential, of a matrix that is far from
+// diagonal.
 TYPED_TEST(LinalgTest, FunctionsOfAJordanBlock) {
   const std::vector<TypeParam> a{4, 1, 0, 0, 4, 1, 0, 0, 4};
   std::vector<TypeParam> root(9), logarithm(9), back(9);

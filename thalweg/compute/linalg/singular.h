@@ -9,8 +9,8 @@
 
 namespace thalweg::compute {
 
-// Of a matrix without elements: bases of the whole space, or none. Of one with a number that is
-// none: no numbers. False for any other.
+// A matrix without elements has bases of the whole space, or none. One with a number that is none
+// has no numbers. False for any other.
 template <class T>
 bool HasPlainSvd(int64_t m, int64_t n, const void* a, bool full, void* s, void* u, void* v) {
   const int64_t small = std::min(m, n);

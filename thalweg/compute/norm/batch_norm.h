@@ -32,8 +32,8 @@ struct AfterScale {
 Status ScaleChannels(Work& work, DType dtype, const ChannelShape& shape, const void* x,
                      const float* factor, const float* term, void* y, const AfterScale& after = {});
 
-// Of a gradient that has yet to pass a relu after ScaleChannels(factor, term): times 1 where its
-// result is above 0, times 0 elsewhere. None by default.
+// A gradient has yet to pass a relu after ScaleChannels(factor, term): it counts where the result
+// of that is above 0, and not elsewhere. There is none by default.
 struct ScaledRelu {
   const float* factor = nullptr;
   const float* term = nullptr;

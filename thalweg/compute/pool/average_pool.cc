@@ -25,7 +25,7 @@ struct MeanOfTaps {
     }
   }
 
-  // Of four vectors of channels.
+  // Sums four vectors of channels.
   [[gnu::always_inline]] static void InLanes(const T* x, const int64_t* taps, int64_t count, T* y) {
     using Values = typename PoolLanes<T>::Values;
     Values sum[4] = {};

@@ -68,7 +68,7 @@ Status CheckRuns(std::span<const int64_t> cuts, int64_t size, bool overlapping, 
   return OkStatus();
 }
 
-// Of one image: body(output pixel, rows, columns) for all windows.
+// Calls body(output pixel, rows, columns) for all windows of one image.
 template <class Body>
 void ForWindows(const FractionalShape& s, const Body& body) {
   for (int64_t r = 0; r < s.OutRows(); ++r) {

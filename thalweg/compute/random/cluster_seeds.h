@@ -3,8 +3,8 @@
 //
 //   KmeansPlusPlus(work, {.points = n, .dims = d, .wanted = 5, .retries = 2}, seed, x, chosen);
 //
-// Of retries + 1 candidates for each place the one that leaves the least sum of squared distances
-// is taken. 1 <= wanted <= points, 0 <= retries.
+// For each place the one of retries + 1 candidates is taken that leaves the least sum of squared
+// distances. 1 <= wanted <= points, 0 <= retries.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells of recurrent networks: an empty batch, no inputs, gates that are full or shut, refused scratch.
+// Cells of recurrent networks: an empty batch, no inputs, gates that are full or shut, refused
+// scratch.
 #include <gtest/gtest.h>
 
 #include <cmath>

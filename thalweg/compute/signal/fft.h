@@ -55,9 +55,9 @@ struct FftProblem {
   bool inverse = false;  // kComplexToReal: always; inverse transforms are scaled by 1/n
   bool is_double = false;
   int64_t batch = 1;
-  // Of one element of the batch, up to three dimensions: of the input, and of the transform. The
-  // input is cut where it is longer. Of complex-to-real the last input dimension counts half the
-  // length and one; so does the last of a real-to-complex output.
+  // Up to three dimensions of one element of the batch: those of the input, and of the transform.
+  // The input is cut where it is longer. Of complex-to-real the last input dimension counts half
+  // the length and one; so does the last of a real-to-complex output.
   std::vector<int64_t> input, length;
 };
 

@@ -23,7 +23,7 @@ class SparseCholesky {
  public:
   // `a` and `order` must live as long as the plan.
   static Result<SparseCholesky> Plan(Work& work, const CsrView& a, const int32_t* order);
-  // Of the rows of l, one more than rows.
+  // Where the rows of l begin, and the last one ends.
   const std::vector<int32_t>& starts() const { return starts_; }
   // Columns of each row rise.
   Status Factor(Work& work, DType dtype, int32_t* places, void* values) const;

@@ -16,8 +16,8 @@ struct Histogram {
   double min = std::numeric_limits<double>::max();
   double max = std::numeric_limits<double>::lowest();
   double num = 0, sum = 0, sum_squares = 0;
-  // Of runs of empty buckets only the last one stands here. counts[i] values are below limits[i],
-  // and not below the limit before.
+  // Only the last one of each run of empty buckets stands here. counts[i] values are below
+  // limits[i], and not below the limit before.
   std::vector<double> limits, counts;
 };
 

@@ -16,7 +16,7 @@ struct NumberCounts {
   int64_t below = 0;  // at most the lower bound
   int64_t negative = 0, zero = 0, positive = 0;
   int64_t above = 0;  // at least the upper bound, and not below
-  // Of the finite numbers; without any: infinity, -infinity, NaN, NaN.
+  // What the finite numbers have; without any: infinity, -infinity, NaN, NaN.
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
   double mean = std::numeric_limits<double>::quiet_NaN();

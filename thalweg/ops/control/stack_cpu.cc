@@ -77,7 +77,7 @@ class StepStacks : public Resource {
         std::make_unique<Stack>(StrCat(name, "_", stacks_.size()), max_size).release()));
     return stacks_.back();
   }
-  // Of those that are there, and of one that is closed nothing is left but itself.
+  // Counts those that are there; nothing is left of one that is closed but itself.
   std::string DebugString() const override {
     MutexLock lock(mutex_);
     return StrCat(stacks_.size(), " stacks");

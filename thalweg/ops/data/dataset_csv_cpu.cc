@@ -6,8 +6,8 @@
 namespace thalweg {
 namespace {
 
-// Arguments: files, compression, buffer, header, delimiter, quotes, missing, columns, then a default
-// for each field. `excludes`: after those, the columns to leave out.
+// Arguments: files, compression, buffer, header, delimiter, quotes, missing, columns, then a
+// default for each field. `excludes`: after those, the columns to leave out.
 Result<DatasetPtr> MakeCsvOf(Context& ctx, const DatasetAttrs& attrs, bool excludes) {
   FilesOptions files;
   ASSIGN_OR_RETURN(files.files, TextsArgument(ctx, 0, "filenames"));

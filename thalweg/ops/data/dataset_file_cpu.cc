@@ -44,7 +44,7 @@ Result<DatasetPtr> MakePieces(Context& ctx, const DatasetAttrs& attrs) {
   return PiecesDataset(std::move(options), pieces, attrs.spec);
 }
 
-// Of one pattern after the other, each sorted.
+// Gives the files of one pattern after the other, each sorted.
 Result<DatasetPtr> MakeMatching(Context& ctx, const DatasetAttrs& attrs) {
   ASSIGN_OR_RETURN(const std::vector<std::string> patterns, TextsArgument(ctx, 0, "patterns"));
   PosixFileSystem fs;

@@ -8,7 +8,7 @@
 namespace thalweg {
 namespace {
 
-// Of a node: whether elements come in the input's order; nothing where the pipeline's options say so.
+// Whether a node's elements come in the input's order; nothing where the pipeline's options say so.
 std::optional<bool> Determinism(const DatasetAttrs& attrs) {
   if (const AttrValue* const value = attrs.all.Find("deterministic"); value != nullptr) {
     const std::string* const text = value->GetIf<std::string>();
@@ -121,8 +121,8 @@ Result<DatasetPtr> MakeInterleave(Context& ctx, const DatasetAttrs& attrs) {
   return MakeInterleaveOf(ctx, attrs, options);
 }
 
-// Each member of the cycle has a block ready, at least two elements; more where that was too few and
-// the graph leaves open how many make elements at once.
+// Each member of the cycle has a block ready, at least two elements; more where that was too few
+// and the graph leaves open how many make elements at once.
 Result<DatasetPtr> MakeBuffered(Context& ctx, const DatasetAttrs& attrs, InterleaveOptions options,
                                 int64_t buffer, bool is_open = false) {
   if (!options.deterministic.has_value()) options.deterministic = Determinism(attrs);
@@ -140,8 +140,9 @@ Result<DatasetPtr> MakeParallelInterleave(Context& ctx, const DatasetAttrs& attr
   return MakeBuffered(ctx, attrs, options, buffer);
 }
 
-// The same, and the last input says how many members make elements at once. `is_old`: as 1.15 takes a
-// cycle that is left open; later releases leave two in three processors to what is made in advance.
+// The same, and the last input says how many members make elements at once. `is_old`: as 1.15 takes
+// a cycle that is left open; later releases leave two in three processors to what is made in
+// advance.
 Result<InterleaveOptions> ParallelCycle(Context& ctx, int first, bool is_old) {
   ASSIGN_OR_RETURN(const int64_t calls, CallsArgument(ctx, ctx.num_inputs() - 1));
   int64_t open = Processors();

@@ -125,7 +125,7 @@ bool NamesUnordered(const Tensor& optimizations) {
   return std::find(names.begin(), names.end(), "make_sloppy") != names.end();
 }
 
-// Of what TensorFlow's optimizer does, only the order of elements is of interest.
+// Only the order of elements is of interest in what TensorFlow's optimizer does.
 Result<DatasetPtr> MakeOptimized(Context& ctx, const DatasetAttrs&) {
   ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
   return NamesUnordered(ctx.input(1)) ? OptionsDataset(std::move(input), {.deterministic = false})
@@ -168,8 +168,8 @@ Result<StageOptions> OptionsOf(std::string_view bytes) {
                       .autotune = enabled.value_or(1) != 0};
 }
 
-// A serialized message of options: its first field says whether the order is fixed, the first of its
-// seventh whether the pipeline is tuned.
+// A serialized message of options: its first field says whether the order is fixed, the first of
+// its seventh whether the pipeline is tuned.
 Result<DatasetPtr> MakeWithOptions(Context& ctx, const DatasetAttrs& attrs) {
   ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
   const AttrValue* const value = attrs.all.Find("serialized_options");

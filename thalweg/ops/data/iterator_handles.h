@@ -24,7 +24,8 @@ Result<std::unique_ptr<Kernel>> MakeWithSpec(const KernelConstruction& c) {
   return std::unique_ptr<Kernel>(std::make_unique<K>(std::move(spec)));
 }
 
-// Output 0 is a handle of `made`, which nothing else holds; output 1, if there is one, is its deleter.
+// Output 0 is a handle of `made`, which nothing else holds; output 1, if there is one, is its
+// deleter.
 inline Status GiveAnonymous(Context& ctx, std::string_view name, std::string_view type,
                             RefPtr<Resource> made) {
   ResourceHandle::Place place;

@@ -14,7 +14,7 @@ namespace thalweg {
 Result<Tensor> VariantOfState(const IteratorState& state);
 Result<IteratorState> StateOfVariant(const Tensor& variant);
 
-// Of the one handle in the tensor.
+// The tensor has one handle.
 Result<std::string> TextOfHandle(const Tensor& handle);
 Result<ResourceHandle::Place> PlaceOfText(const std::string& text);
 

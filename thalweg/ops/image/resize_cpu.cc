@@ -77,7 +77,7 @@ class ResizeToSize : public ResizeKernel {
   }
 };
 
-// Of levels of a range, which goes through.
+// Resizes levels of a range, which goes through.
 class QuantizedResizeCpu : public ResizeKernel {
   Status Compute(Context& ctx) override {
     const Tensor& x = ctx.input(0);

@@ -127,7 +127,7 @@ class MatrixMath : public GradientMath {
   Output Int(int32_t value) { return b_.Const(Tensor::Scalar(value)); }
 
  private:
-  // Of every element of an [rows, columns] matrix: how its column compares with its row.
+  // How the column of every element of an [rows, columns] matrix compares with its row.
   Output Compare(std::string_view op, Output rows, Output columns) {
     return Op(op, {Row(Count(columns)), Column(Count(rows))});
   }

@@ -60,7 +60,7 @@ Status InverseGradient(GradientContext& c) {
   return m.status();
 }
 
-// Of x = a^-1 b or a^-H b: b's gradient is `grad_rhs`; a's is minus one outer product.
+// In x = a^-1 b or a^-H b, b's gradient is `grad_rhs`; a's is minus one outer product.
 Output MatrixGradient(MatrixMath& m, Output grad_rhs, Output x, bool adjoint) {
   return m.Neg(adjoint ? m.Product(x, grad_rhs, false, true) : m.Product(grad_rhs, x, false, true));
 }

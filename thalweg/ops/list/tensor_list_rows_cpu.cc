@@ -238,8 +238,8 @@ class ConcatCpu : public Kernel {
     return common;
   }
 
-  // Of each element; of those that are not set as `element` and the given lengths say, else as all
-  // others.
+  // The shape of each element; those that are not set have what `element` and the given lengths
+  // say, else what all others have.
   static Result<std::vector<Shape>> Shapes(const TensorList& list, const PartialShape& element,
                                            std::span<const int64_t> lengths) {
     std::vector<Shape> shapes;

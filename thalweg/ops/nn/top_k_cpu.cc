@@ -13,8 +13,8 @@
 namespace thalweg {
 namespace {
 
-// The k largest of a row, largest first, the earlier of equal ones first; or the k smallest. Nothing
-// once the step is cancelled.
+// The k largest of a row, largest first, the earlier of equal ones first; or the k smallest.
+// Nothing once the step is cancelled.
 template <bool kSmallest = false, class T, class I>
 void Largest(const compute::Work& work, const T* row, int64_t columns, int64_t k,
              std::vector<int64_t>& order, T* values, I* places) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzer of the JSON form of Examples: what is read is a message again, and takes no more bytes than
-// are charged for it.
+// Fuzzer of the JSON form of Examples: what is read is a message again, and takes no more bytes
+// than are charged for it.
 #include <algorithm>
 #include <memory>
 

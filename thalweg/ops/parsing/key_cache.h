@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeyCache: the table of the keys that a kernel gets as inputs. They are the same in every step as a
-// rule, and then so is the table.
-//   const std::shared_ptr<const FeatureKeys> keys = cache.Of(n, [&](size_t i) { return names[i]; });
+// KeyCache: the table of the keys that a kernel gets as inputs. They are the same in every step as
+// a rule, and then so is the table.
+//   const std::shared_ptr<const FeatureKeys> keys =
+//       cache.Of(n, [&](size_t i) { return names[i]; });
 // Threads: any.
 #pragma once
 

@@ -103,7 +103,8 @@ class ParseSequenceExampleCpu : public Kernel {
         std::move(columns), std::move(context), std::move(lists), std::move(absent)));
   }
   Status Compute(Context& ctx) override {
-    // The shape function asks for a vector; where no shape is known, a scalar is an example by itself.
+    // The shape function asks for a vector; where no shape is known, a scalar is an example by
+    // itself.
     if (ctx.input(0).rank() > 1) {
       return InvalidArgument("Expected serialized to be a vector, got shape: ",
                              ctx.input(0).shape());

@@ -51,8 +51,9 @@ TEST(SpectrogramTest, Cases) {
 
 double MelOf(double hertz) { return 1127 * std::log(1 + hertz / 700); }
 
-// The first bin that counts is the one behind the lowest frequency, rounded by half a bin, which the
-// cases agree with. Each band is a triangle over the mel scale, from the center before it to the one behind.
+// The first bin that counts is the one behind the lowest frequency, rounded by half a bin, which
+// the cases agree with. Each band is a triangle over the mel scale, from the center before it to
+// the one behind.
 void MfccReference(RefCall<double>& r) {
   const double low = MelOf(r.Attr<float>("lower_frequency_limit"));
   const double high = MelOf(r.Attr<float>("upper_frequency_limit"));

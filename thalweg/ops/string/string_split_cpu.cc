@@ -66,8 +66,9 @@ void SplitAt(std::string_view text, std::string_view separator, int64_t most, Fo
   found(text);
 }
 
-// Outputs: indices [n, 2], values [n], shape [2] of what `split` finds in each string of input 0. It
-// runs twice, first to count: a list of the parts would take many times the memory of the strings.
+// Outputs: indices [n, 2], values [n], shape [2] of what `split` finds in each string of input 0.
+// It runs twice, first to count: a list of the parts would take many times the memory of the
+// strings.
 template <class Split>
 Status SplitOutputs(Context& ctx, const Split& split) {
   const Tensor& input = ctx.input(0);

@@ -71,7 +71,7 @@ void WithBytes(std::string text, F&& send) {
   send(bytes);
 }
 
-// Of "ipv4:10.0.0.5:40000" or "ipv6:[::1]:40000", whose brackets may be escaped.
+// `peer` is "ipv4:10.0.0.5:40000" or "ipv6:[::1]:40000", whose brackets may be escaped.
 std::string HostOfPeer(std::string_view peer) {
   const size_t port = peer.rfind(':');
   if (!(peer.starts_with("ipv4:") || peer.starts_with("ipv6:")) || port < 5) return "";

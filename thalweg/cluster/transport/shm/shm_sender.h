@@ -54,7 +54,7 @@ class ShmSender {
   // Writes what did not fit into the ring.
   void Flush() EXCLUDES(sending_, mutex_);
   void Close(Status why) EXCLUDES(sending_, mutex_);
-  // Of a channel that is closed.
+  // Lets go of what waits for a channel that is closed.
   void DropWaiting() EXCLUDES(sending_, mutex_);
   // All that the other side may still read.
   std::vector<Tensor> TakeLoans() EXCLUDES(mutex_);

@@ -39,11 +39,11 @@ struct UcxLibrary {
   THALWEG_UCX_FUNCTIONS(THALWEG_UCX_MEMBER)
 #undef THALWEG_UCX_MEMBER
 };
-// Of UcxContext, once that was OK.
+// What UcxContext has loaded, once that was OK.
 extern UcxLibrary ucx;
 
-// Of the process, made when it is first asked for and kept. `loopback`: one that uses the loopback
-// device and no other. Threads: any.
+// The process has one, made when it is first asked for and kept. `loopback`: one that uses the
+// loopback device and no other. Threads: any.
 Result<ucp_context_h> UcxContext(bool loopback);
 Status UcxError(std::string_view what, ucs_status_t status);
 
