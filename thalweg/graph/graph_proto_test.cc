@@ -236,8 +236,8 @@ TEST_F(GraphProtoTest, PrefixInputMapAndReturns) {
   EXPECT_EQ(imported.return_outputs[0].node, y);
   EXPECT_EQ(imported.return_outputs[1], outer);
   EXPECT_EQ(imported.return_nodes[0]->name(), "model/z");
-  EXPECT_EQ(Refusal(text, {.return_outputs = {"q"}}, Code::kNotFound),
-            "return output 'q' is not in the GraphDef");
+  EXPECT_EQ(Refusal(text, {.return_outputs = {"q"}}),
+            "Requested return tensor 'q' not found in graph def");
   EXPECT_THAT(Refusal(text, {.input_map = {{"x", Output()}}}),
               HasSubstr("the value of 'x' is no output of this graph"));
   EXPECT_THAT(Refusal(text, {.input_map = {{"x", outer}, {"x:0", outer}}}),
