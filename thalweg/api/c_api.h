@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Thalweg's C ABI: the one stable binary interface of the library. Everything else (thalweg.h, the
- * Python package) is a layer over it. Handles and codes are in c_types.h; checkpoints, models, files,
- * messages and servers have headers of their own, all of which are included here.
+ * Python package) is a layer over it. Handles and codes are in c_types.h; checkpoints, datasets, models,
+ * files, messages and servers have headers of their own, all of which are included here.
  *
  * Handles are opaque. A function that makes something returns it, and NULL after an error;
  * functions that only do something return the code (TW_OK = 0). `status` may be NULL when the
@@ -18,6 +18,7 @@
 #define THALWEG_C_API_H_
 
 #include "thalweg/c_checkpoint.h"
+#include "thalweg/c_dataset.h"
 #include "thalweg/c_files.h"
 #include "thalweg/c_message.h"
 #include "thalweg/c_model.h"

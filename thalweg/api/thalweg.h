@@ -261,6 +261,7 @@ class Graph {
   }
   // Nodes added from now on ask for this device; "" for none.
   void SetDevice(const std::string& device) { device_ = device; }
+  const std::string& device() const { return device_; }
   // Errors of nodes added from now on say that they were made there, "train.cc:41"; "" for nothing.
   void SetSite(const std::string& site) { site_ = site; }
   const std::string& site() const { return site_; }
@@ -310,7 +311,7 @@ class Graph {
     TwGraph* const body = tw_function_body_new(c(), status.c);
     Note(status.Take());
     if (body == nullptr) return made;
-    bodies_.emplace_back(body);  // kept: outputs of it may be held by the program
+    Keep({body, &tw_graph_free});  // outputs of it may be held by the program
     Outputs results;
     {
       const Inside inside(this, body);
@@ -381,13 +382,6 @@ class Graph {
   void Note(const Status& status) {
     if (status_.ok()) status_ = status;
   }
-  static std::vector<TwOutput> Unwrap(const std::vector<Output>& outputs) {
-    std::vector<TwOutput> all;
-    for (const Output& output : outputs) all.push_back(output.c());
-    return all;
-  }
-
- private:
   // Adds nodes to a body as long as it lives.
   struct Inside {
     Inside(Graph* graph, TwGraph* body) : graph_(graph), outside_(graph->current_) {
@@ -399,11 +393,19 @@ class Graph {
     Graph* graph_;
     TwGraph* outside_;
   };
+  // Frees it with the graph.
+  void Keep(std::shared_ptr<void> kept) { kept_.push_back(std::move(kept)); }
+  static std::vector<TwOutput> Unwrap(const std::vector<Output>& outputs) {
+    std::vector<TwOutput> all;
+    for (const Output& output : outputs) all.push_back(output.c());
+    return all;
+  }
 
+ private:
   Environment environment_;
   internal::Handle<TwGraph, &tw_graph_free> handle_;
-  std::vector<internal::Handle<TwGraph, &tw_graph_free>> bodies_;
-  TwGraph* current_ = nullptr;  // handle_ or one of bodies_
+  std::vector<std::shared_ptr<void>> kept_;
+  TwGraph* current_ = nullptr;  // handle_ or the body of a function
   Status status_;
   std::string device_;
   std::string site_;
