@@ -39,6 +39,7 @@ metrics
 nest
 nn
 python_io
+ragged
 raw_ops
 saved_model
 sets
@@ -129,6 +130,8 @@ _PLACES = {
     "control.functional_ops": "foldl foldr map_fn scan",
     "control.tensor_array": "TensorArray",
     "control.type_specs": "IndexedSlicesSpec OptionalSpec SparseTensorSpec TensorArraySpec TensorSpec TypeSpec",
+    "ragged.ragged_tensor": "RaggedTensor",
+    "ragged.specs": "RaggedTensorSpec",
     "variables.eager": "control_flow_v2_enabled disable_control_flow_v2 disable_eager_execution disable_tensor_equality "
                        "disable_v2_behavior disable_v2_tensorshape enable_control_flow_v2 enable_eager_execution "
                        "enable_tensor_equality enable_v2_behavior enable_v2_tensorshape executing_eagerly init_scope "

@@ -9,6 +9,7 @@ from thalweg.graph.op_definitions import all_definitions
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.operations import array_ops, custom_gradients, gradient_ops
+from thalweg.ragged.ragged_tensor import RaggedTensor
 from thalweg.variables import variables
 
 
@@ -24,7 +25,7 @@ class _TensorLike(metaclass=_AnyOf):
 
     @staticmethod
     def _kinds():
-        return tensor.Tensor, tensor.IndexedSlices, SparseTensor, variables.Variable
+        return tensor.Tensor, tensor.IndexedSlices, SparseTensor, RaggedTensor, variables.Variable
 
 
 def is_dense_tensor_like(t):
@@ -43,7 +44,7 @@ class CompositeTensor(metaclass=_AnyOf):
 
     @staticmethod
     def _kinds():
-        return tensor.IndexedSlices, SparseTensor
+        return tensor.IndexedSlices, SparseTensor, RaggedTensor
 
 
 class EagerTensor:
