@@ -161,6 +161,7 @@ TEST_F(ConvertTest, TheFirstDifferenceIsNamedWithItsInputs) {
         tw_model_verify(model.c(), 0, &input_name, &input, 1, names, values, 3, &options, nullptr));
   };
   EXPECT_THAT(verify(-3, 9, -9, 0), HasSubstr("{\"same\": true, \"first\": null"));
+  EXPECT_THAT(verify(-3, 9, -9, 0), HasSubstr("], \"missing\": []}"));
   // In the graph's order, whatever that of the record is.
   const std::string found = verify(-3.001f, 8, -9, 0.01);
   EXPECT_THAT(found, HasSubstr("{\"same\": false, \"first\": 1, \"values\": [{\"name\": \"a:0\""));
