@@ -121,9 +121,7 @@ std::string NodeMaker::ShapeErrorText(std::string_view message) const {
 Status NodeMaker::RefineShape(const Output& output, const PartialShape& shape) {
   PartialShape& known = output.node->outputs_[static_cast<size_t>(output.index)].shape;
   Result<PartialShape> merged = known.MergeWith(shape);
-  if (!merged.ok()) {
-    return merged.status().WithContext(StrCat("the shape of '", output.ToString(), "'"));
-  }
+  RETURN_IF_ERROR(Explained(merged.status(), "the shape of '", output.ToString(), "'"));
   known = *std::move(merged);
   return OkStatus();
 }

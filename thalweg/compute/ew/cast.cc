@@ -99,7 +99,7 @@ CastFn CastOfTiles(EwType from, EwType to) { return FindCast(DTypeOf(from), DTyp
 
 Status RunCast(Work& work, DType from, DType to, int64_t n, const void* in, void* out) {
   const CastFn fn = FindCast(from, to);
-  if (fn == nullptr) return Unimplemented("cast from ", from, " to ", to);
+  if (fn == nullptr) return Unimplemented("Cast ", from, " to ", to, " is not supported");
   const auto from_size = static_cast<int64_t>(DTypeSize(from)),
              to_size = static_cast<int64_t>(DTypeSize(to));
   // Halves have vector code of their own.

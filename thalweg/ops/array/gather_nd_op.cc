@@ -14,8 +14,8 @@ Result<PartialShape> SlicesShape(const PartialShape& params, const PartialShape&
   const int64_t depth = indices.dim(indices.rank() - 1);
   if (depth < 0) return PartialShape::Unknown();
   if (depth > params.rank()) {
-    return InvalidArgument("index innermost dimension length must be <= params rank; saw: ", depth,
-                           " vs. ", params.rank());
+    return InvalidArgument("indices.shape[-1] must be <= params.rank, but saw indices shape: ",
+                           indices, " and params shape: ", params);
   }
   Dims dims(indices.dims());
   dims.resize(indices.rank() - 1);
