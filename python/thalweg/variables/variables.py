@@ -299,6 +299,8 @@ class Variable(Operators, metaclass=_Made):
         if not self._resource:
             return ops.apply(ref_op, [self._handle, delta], {"use_locking": use_locking}, name=name)
         delta = ops.convert_to_tensor(delta, dtype=self._dtype)
+        if ref_op == "Assign":
+            self.shape.assert_is_compatible_with(delta.shape)
         op = ops.apply(resource_op, [self._handle, delta], name=name)
         if not read_value:
             return op

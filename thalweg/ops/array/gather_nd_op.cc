@@ -34,8 +34,11 @@ Status ScatterNdShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape slices, SlicesShape(shape, c.input(0)));
   RETURN_IF_ERROR(c.InputWithRankAtLeast(1, 1).status());
   if (!slices.IsCompatibleWith(c.input(1))) {
-    return InvalidArgument("updates must have shape indices[:-1] + shape[k:] = ", slices, ", got ",
-                           c.input(1));
+    const int outer = c.input(0).rank() - 1;
+    return InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", c.input(0),
+                           "] = ", slices, " must match dimensions [0,", outer,
+                           ") of updates[shape=", c.input(1), "], followed by those of shape[",
+                           c.input(0).dim(outer), ":]");
   }
   c.set_output(0, shape);
   return OkStatus();
