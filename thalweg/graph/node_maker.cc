@@ -95,10 +95,15 @@ Result<std::unique_ptr<Node>> NodeMaker::Make() {
   Status status = FindOp();
   if (status.ok()) status = Build();
   if (status.ok()) return std::move(node_);
-  std::string text = is_inferring_
-                         ? ShapeErrorText(status.message())
-                         : StrCat(spec_.op, " '", node_ == nullptr ? spec_.name : node_->name(),
-                                  "': ", status.message());
+  std::string text;
+  if (is_inferring_) {
+    text = ShapeErrorText(status.message());
+  } else if (def_ == nullptr) {  // in TensorFlow's words, too
+    text = StrCat(status.message(), "; node '", spec_.name, "'");
+  } else {
+    text = StrCat(spec_.op, " '", node_ == nullptr ? spec_.name : node_->name(),
+                  "': ", status.message());
+  }
   if (spec_.site != 0) text.append(StrCat(" (created at ", graph_.Site(spec_.site), ")"));
   return Status(status.code(), std::move(text));
 }

@@ -541,7 +541,7 @@ def assign(ref: Variable | Tensor, value: TensorLike, validate_shape: bool | Non
     """
     if isinstance(ref, Variable) and ref._resource:
         return ref.assign(value, name=name)
-    if isinstance(ref, Tensor) and not ref.dtype._is_ref_dtype and hasattr(ref, "assign"):  # a part of a variable: v[1:3]
+    if isinstance(ref, Tensor) and not ref.dtype._is_ref_dtype:  # a part of a variable, v[1:3]; others have no `assign`
         return ref.assign(value, name=name)
     return ops.apply("Assign", [ref, value], {"validate_shape": validate_shape, "use_locking": use_locking}, name=name)
 
