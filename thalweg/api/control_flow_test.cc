@@ -20,7 +20,7 @@ class ControlFlowTest : public ::testing::Test {
     tw::Result<tw::Session> session = tw::Session::Create(graph_);
     EXPECT_TRUE(session.ok()) << session.status().message();
     if (!session.ok()) return values;
-    const tw::Result<tw::Tensors> out = session.value().Run(feeds, outputs);
+    tw::Result<tw::Tensors> out = session.value().Run(feeds, outputs);
     EXPECT_TRUE(out.ok()) << out.status().message();
     if (!out.ok()) return values;
     for (const tw::Tensor& tensor : out.value()) values.push_back(tensor.scalar<float>());
