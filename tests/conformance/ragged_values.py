@@ -197,7 +197,7 @@ NEWER_DATASETS = {
     "with numbers": lambda t, d: d.zip((d.from_tensor_slices(rows(t)), d.range(9))),
     "two": lambda t, d: d.from_tensors(t.ragged.constant([[1]])).concatenate(d.from_tensors(rows(t))),
     "batches": lambda t, d: d.range(4).map(t.range).ragged_batch(2),
-    "batches of pairs": lambda t, d: d.range(4).map(lambda n: (t.range(n), n)).ragged_batch(2, True, t.int32),
+    "batches of pairs": lambda t, d: d.range(5).map(lambda n: (t.range(n), n)).ragged_batch(2, True, t.int32),
     "batches of matrices": lambda t, d: d.range(1, 5).map(lambda n: t.ones([n, n])).ragged_batch(2),
     "batches of rows": lambda t, d: d.range(1, 5).map(lambda n: t.ones([2, n])).ragged_batch(2),
     "batches of columns": lambda t, d: d.range(1, 5).map(lambda n: t.ensure_shape(t.ones([n, 2]), [None, 2])).ragged_batch(2),
