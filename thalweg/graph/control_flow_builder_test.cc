@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const PartialShape kScalar{Shape()};
+const PartialShape kNumber{Shape()};
 
 class ControlFlowBuilderTest : public ::testing::Test {
  protected:
@@ -46,8 +46,8 @@ class ControlFlowBuilderTest : public ::testing::Test {
 
 TEST_F(ControlFlowBuilderTest, ALoopPassesWhatEitherFunctionReads) {
   const Output limit = Float(*graph_, 9), step = Float(*graph_, 2), start = Float(*graph_, 1);
-  const Output x = *first_.AddArg("x", DType::kFloat, kScalar);
-  const Output y = *second_.AddArg("x", DType::kFloat, kScalar);
+  const Output x = *first_.AddArg("x", DType::kFloat, kNumber);
+  const Output y = *second_.AddArg("x", DType::kFloat, kNumber);
   const Output goes_on = Of(first_, "Less", {x, limit});
   const Output next = Of(second_, "Mul", {Of(second_, "Mul", {y, step}), limit});
   const auto last = AddWhile({.name = "up"}, {start}, {&first_, {goes_on}}, {&second_, {next}});
@@ -57,7 +57,7 @@ TEST_F(ControlFlowBuilderTest, ALoopPassesWhatEitherFunctionReads) {
   EXPECT_EQ(loop.op_name(), "StatelessWhile");
   EXPECT_EQ(loop.name(), "up");
   EXPECT_THAT(loop.inputs(), ElementsAre(start, limit, step));
-  EXPECT_EQ((*last)[0].shape(), kScalar);
+  EXPECT_EQ((*last)[0].shape(), kNumber);
   for (const char* attr : {"cond", "body"}) {
     const OpEntry* function = graph_->library().FindOp(NameOf((*last)[0], attr));
     ASSERT_NE(function, nullptr);
@@ -67,7 +67,7 @@ TEST_F(ControlFlowBuilderTest, ALoopPassesWhatEitherFunctionReads) {
 }
 
 TEST_F(ControlFlowBuilderTest, EffectsMakeTheStatefulForm) {
-  const Output shape = Const(*graph_, Tensor::Of<int32_t>({}, Shape{0}));
+  const Output shape = Const(*graph_, Tensor::Of<int32_t>(std::vector<int32_t>{}, Shape{0}));
   const Output otherwise = Float(*graph_, 1);
   const Output noise = Add(*first_.body(), {.name = "noise",
                                             .op = "RandomUniform",
@@ -81,8 +81,8 @@ TEST_F(ControlFlowBuilderTest, EffectsMakeTheStatefulForm) {
 }
 
 TEST_F(ControlFlowBuilderTest, BranchesAgreeInWhatAllKnow) {
-  const Output a = Const(*graph_, Tensor::Of<float>({1, 2}, Shape{2}));
-  const Output b = Const(*graph_, Tensor::Of<float>({1, 2, 3}, Shape{3}));
+  const Output a = Const(*graph_, Tensor::Of<float>(std::vector<float>{1, 2}, Shape{2}));
+  const Output b = Const(*graph_, Tensor::Of<float>(std::vector<float>{1, 2, 3}, Shape{3}));
   const Output index = Const(*graph_, Tensor::Scalar(int32_t{1}));
   const auto made = AddCase({.name = "choose"}, index, {{&first_, {a, a}}, {&second_, {b, a}}});
   ASSERT_TRUE(made.ok()) << made.status().ToString();
@@ -93,9 +93,9 @@ TEST_F(ControlFlowBuilderTest, BranchesAgreeInWhatAllKnow) {
 
 TEST_F(ControlFlowBuilderTest, WhatDoesNotFitIsNamedAndAddsNothing) {
   const Output one = Float(*graph_, 1), yes = Const(*graph_, Tensor::Scalar(true));
-  const Output pair = Const(*graph_, Tensor::Of<float>({1, 2}, Shape{2}));
-  const Output x = *first_.AddArg("x", DType::kFloat, kScalar);
-  const Output y = *second_.AddArg("x", DType::kFloat, kScalar);
+  const Output pair = Const(*graph_, Tensor::Of<float>(std::vector<float>{1, 2}, Shape{2}));
+  const Output x = *first_.AddArg("x", DType::kFloat, kNumber);
+  const Output y = *second_.AddArg("x", DType::kFloat, kNumber);
   const int nodes = graph_->num_nodes();
   const auto loop = [&](std::vector<Output> goes_on, std::vector<Output> next,
                         std::vector<Output> initial) {
@@ -127,7 +127,7 @@ TEST_F(ControlFlowBuilderTest, WhatDoesNotFitIsNamedAndAddsNothing) {
 }
 
 TEST_F(ControlFlowBuilderTest, AVariableOfLessDefiniteShapeMayChange) {
-  const Output start = Const(*graph_, Tensor::Of<float>({1}, Shape{1}));
+  const Output start = Const(*graph_, Tensor::Of<float>(std::vector<float>{1}, Shape{1}));
   const Output yes = Const(*graph_, Tensor::Scalar(true));
   const Output zero = Const(*graph_, Tensor::Scalar(int32_t{0}));
   const auto grown = [&](FunctionBuilder& condition, FunctionBuilder& body,
