@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
@@ -35,6 +37,18 @@ Status ScatterNdShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRankAtLeast(1, 1).status());
   if (!slices.IsCompatibleWith(c.input(1))) {
     const int outer = c.input(0).rank() - 1;
+    PartialShape first = slices, given = c.input(1);
+    for (PartialShape* shape : {&first, &given}) {
+      Dims dims = shape->dims();
+      dims.resize(std::min(outer, dims.size()));
+      *shape = PartialShape(dims);
+    }
+    if (!first.IsCompatibleWith(given)) {
+      return InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", c.input(0),
+                             "] = ", first, " must match dimensions [0,", outer,
+                             ") of updates[shape=", c.input(1), "] = ", given, ": ",
+                             first.MergeWith(given).status().message());
+    }
     return InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", c.input(0),
                            "] = ", slices, " must match dimensions [0,", outer,
                            ") of updates[shape=", c.input(1), "], followed by those of shape[",
