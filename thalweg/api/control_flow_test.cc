@@ -109,6 +109,23 @@ TEST_F(ControlFlowTest, CasesByNumberAndTheLastForAllOthers) {
   EXPECT_THAT(at(-1), ElementsAre(-5, -1));
 }
 
+TEST_F(ControlFlowTest, BranchesHaveTheShapeThatAllAgreeIn) {
+  const tw::Output yes = graph_.Const(tw::Tensor::Scalar(true));
+  const tw::Output two = graph_.Const<float>({1, 2}, {2});
+  const tw::Output three = graph_.Const<float>({1, 2, 3}, {3});
+  const tw::Outputs made = tw::Cond(
+      graph_, yes,
+      [&] {
+        return tw::Outputs{two, two};
+      },
+      [&] {
+        return tw::Outputs{three, two};
+      });
+  ASSERT_TRUE(graph_.status().ok()) << graph_.status().message();
+  EXPECT_THAT(tw::TensorSpec::Of(made[0]).shape, ElementsAre(-1));
+  EXPECT_THAT(tw::TensorSpec::Of(made[1]).shape, ElementsAre(2));
+}
+
 TEST_F(ControlFlowTest, AVariableIsReadAndChangedInALoop) {
   const tw::Variable v = graph_.Variable("v", graph_.Scalar(1.0f), true);
   const tw::Output one = graph_.Scalar(1.0f), five = graph_.Scalar(5.0f);
