@@ -56,6 +56,9 @@ TEST_F(ModelVerbsTest, VerifyNamesTheFirstDifference) {
   const std::string verify = "verify " + Path("model.pb") + " --reference " + Path("r.npz");
   ASSERT_EQ(Run(verify), 0) << output;
   EXPECT_EQ(output, "5 values compared: the same\n");
+  ASSERT_EQ(Run("convert " + Path("model.pb") + " " + Path("out.pb")), 0) << output;
+  ASSERT_EQ(Run("verify " + Path("out.pb") + " --reference " + Path("r.npz")), 0) << output;
+  EXPECT_THAT(output, HasSubstr("not in this model: "));
   NamedArrays recorded = ReadNpz(Path("r.npz"));
   for (auto& [name, array] : recorded) {
     if (name == "out.scaled:0") {

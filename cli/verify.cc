@@ -45,6 +45,9 @@ std::string Label(const Json& value) {
 
 void PrintVerification(const Json& found) {
   const Json& values = found.at("values");
+  if (!found.at("missing").empty()) {
+    std::printf("not in this model: %s\n", Count(found.at("missing").size(), "value").c_str());
+  }
   if (found.at("first").is_null()) {
     std::printf("%s compared: the same\n", Count(values.size(), "value").c_str());
     return;

@@ -143,8 +143,8 @@ bool SetInputs(PyObject* graph, TwNodeBuilder* builder, PyObject* inputs, PyObje
       return false;
     }
     if (reinterpret_cast<TensorObject*>(input)->graph != graph) {
-      PyErr_Format(PyExc_ValueError, "Tensor %R must be from the same graph as the new operation.",
-                   input);
+      PyErr_Format(PyExc_ValueError, "%S must be from the same graph as %S.", input,
+                   i > 0 ? PyList_GET_ITEM(inputs, 0) : graph);
       return false;
     }
     tw_node_builder_input(builder, OutputOf(input));

@@ -65,7 +65,7 @@ STATIC = {
     "einsum": (lambda a, b: tw.einsum("ij,jk->ik", a, b), "Dimensions must be equal, but are 3 and 2"),
     "einsum rank": (lambda a, b: tw.raw_ops.Einsum(inputs=[a, b[0]], equation="ij,jk->ik"), "Shape must be rank 2 but is rank 1"),
     "cross": (lambda a, b: tw.raw_ops.Cross(a=a[0, 0], b=b), "Shape must be at least rank 1 but is rank 0"),
-    "condition": (lambda a, b: tw.raw_ops.Select(condition=[True], t=a, e=b), "Dimension 0 in both shapes must be equal, but are 1 and 2. Shapes are [1] and [2]."),
+    "condition": (lambda a, b: tw.raw_ops.Select(condition=[True], x=a, y=b), "Dimension 0 in both shapes must be equal, but are 1 and 2. Shapes are [1] and [2]."),
     "boxes": (lambda a, b: tw.image.crop_and_resize(tw.zeros([1, 4, 4, 1]), a, [0, 0], [2, 2]), "Dimension must be 4 but is 3"),
     "update": (lambda a, b: tw.scatter_update(tw.Variable(a), [0], b), "Dimension 0 in both shapes must be equal, but are 2 and 1. Shapes are [2,3] and [1,3]."),
     "gradient": (lambda a, b: tw.raw_ops.ApplyGradientDescent(var=tw.Variable(a)._ref(), alpha=1.0, delta=b[0]),
@@ -117,7 +117,7 @@ def test_a_kernel_that_cannot_be_made():
     with tw.Session() as session:
         with pytest.raises(tw.errors.InvalidArgumentError, match=r"^Expected sorted boundaries\n\t \[\[Bucketize 'grid', ") as caught:
             session.run(y)
-    assert caught.value.op is y.op
+    assert caught.value.op.name == "grid"
 
 
 def test_an_axis_given_twice_is_refused_by_the_step_alone():

@@ -12,5 +12,12 @@ def sentence(text):
 
 
 def head(text):
-    """The first words of a sentence, without addresses, lists of types, names of machines, and what follows."""
-    return re.sub(r" 0x[0-9a-f]+", " 0x", re.split(r"\. |: bfloat16|, expected: \[| in binary running on ", sentence(text))[0])
+    """The first words of a sentence, without addresses, lists of types, operands, names of machines, and what follows."""
+    first = re.split(r"\. |: bfloat16|, expected: \[| in binary running on | \[x \(|<(?:tensorflow|thalweg)\.", sentence(text))[0]
+    first = re.sub(r"<dtype: '(\w+)'>", r"tf.\1", first.replace("[] ", ""))
+    return re.sub(r" 0x[0-9a-f]+", " 0x", first).strip()
+
+
+def kind(text):
+    """A sentence without its numbers."""
+    return re.sub(r"-?\d+", "N", re.sub(r"\[[-\d,? ]*\]|<unknown>", "S", text))

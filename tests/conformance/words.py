@@ -18,7 +18,7 @@ import numpy as np
 from cases import Built, type_choices
 from engines import at_work, engines
 from expansion import CHANGES, all_cases, releases_of
-from heads import sentence
+from heads import kind, sentence
 
 SHOWN = 60
 # The heads that programs look for.
@@ -43,11 +43,6 @@ def spoiled(chosen):
                     if change(value) is not None:
                         yield (f"{made.op}/{form}/{i}:{name}", made, types,
                                Built(made, types, made.op, fed=form == "unknown", change=(i, lambda v, change=change: np.asarray(change(v)))))
-
-
-def kind(text):
-    """A sentence without its numbers."""
-    return re.sub(r"-?\d+", "N", re.sub(r"\[[-\d,? ]*\]|<unknown>", "S", text))
 
 
 def ours_of(error):

@@ -20,7 +20,7 @@ class ControlFlowTest : public ::testing::Test {
     tw::Result<tw::Session> session = tw::Session::Create(graph_);
     EXPECT_TRUE(session.ok()) << session.status().message();
     if (!session.ok()) return values;
-    const tw::Result<tw::Tensors> out = session.value().Run(feeds, outputs);
+    tw::Result<tw::Tensors> out = session.value().Run(feeds, outputs);
     EXPECT_TRUE(out.ok()) << out.status().message();
     if (!out.ok()) return values;
     for (const tw::Tensor& tensor : out.value()) values.push_back(tensor.scalar<float>());
@@ -107,6 +107,23 @@ TEST_F(ControlFlowTest, CasesByNumberAndTheLastForAllOthers) {
   EXPECT_THAT(at(1), ElementsAre(25, 10));
   EXPECT_THAT(at(2), ElementsAre(-5, -1));
   EXPECT_THAT(at(-1), ElementsAre(-5, -1));
+}
+
+TEST_F(ControlFlowTest, BranchesHaveTheShapeThatAllAgreeIn) {
+  const tw::Output yes = graph_.Const(tw::Tensor::Scalar(true));
+  const tw::Output two = graph_.Const<float>({1, 2}, {2});
+  const tw::Output three = graph_.Const<float>({1, 2, 3}, {3});
+  const tw::Outputs made = tw::Cond(
+      graph_, yes,
+      [&] {
+        return tw::Outputs{two, two};
+      },
+      [&] {
+        return tw::Outputs{three, two};
+      });
+  ASSERT_TRUE(graph_.status().ok()) << graph_.status().message();
+  EXPECT_THAT(tw::TensorSpec::Of(made[0]).shape, ElementsAre(-1));
+  EXPECT_THAT(tw::TensorSpec::Of(made[1]).shape, ElementsAre(2));
 }
 
 TEST_F(ControlFlowTest, AVariableIsReadAndChangedInALoop) {

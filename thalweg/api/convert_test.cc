@@ -14,10 +14,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-const fs::path kGolden = THALWEG_GOLDEN_DIR;
-using Inputs = std::vector<std::pair<std::string, tw::Tensor>>;
+const fs::path kGoldenFiles = THALWEG_GOLDEN_DIR;
+using FedInputs = std::vector<std::pair<std::string, tw::Tensor>>;
 
-tw::Environment Small() { return tw::Environment::Create({.threads = 1}).OrThrow(); }
+tw::Environment OneThread() { return tw::Environment::Create({.threads = 1}).OrThrow(); }
 
 class ConvertTest : public testing::Test {
  protected:
@@ -29,13 +29,13 @@ class ConvertTest : public testing::Test {
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
   tw::Model LoadText(const std::string& name, const std::string& text) {
     std::ofstream(folder_ / name) << text;
-    return tw::Model::Load(Small(), Path(name)).OrThrow();
+    return tw::Model::Load(OneThread(), Path(name)).OrThrow();
   }
 
   const fs::path folder_;
 };
 
-void ExpectSame(const tw::NamedTensors& a, const tw::NamedTensors& b) {
+void ExpectSameResults(const tw::NamedTensors& a, const tw::NamedTensors& b) {
   ASSERT_EQ(a.size(), b.size());
   for (const auto& [name, value] : a) {
     ASSERT_EQ(b.count(name), 1u) << name;
@@ -55,18 +55,18 @@ void ExpectSame(const tw::NamedTensors& a, const tw::NamedTensors& b) {
 class ConvertReleasesTest : public ConvertTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(ConvertReleasesTest, FunctionsALoopAndATableBecomeOneGraph) {
-  const std::string path = (kGolden / "saved_models" / GetParam() / "tf2_module").string();
-  const tw::Model model = tw::Model::Load(Small(), path).OrThrow();
+  const std::string path = (kGoldenFiles / "saved_models" / GetParam() / "tf2_module").string();
+  const tw::Model model = tw::Model::Load(OneThread(), path).OrThrow();
   model.Convert(Path("out"), "", {.saved_model = true}).OrThrow();
   // Nothing but the one file: neither variables nor assets.
   EXPECT_EQ(std::distance(fs::directory_iterator(Path("out")), fs::directory_iterator()), 1);
-  const tw::Model frozen = tw::Model::Load(Small(), Path("out")).OrThrow();
+  const tw::Model frozen = tw::Model::Load(OneThread(), Path("out")).OrThrow();
   EXPECT_EQ(frozen.Signature().OrThrow().ToString(), "serving_default(rounds, words) -> ids, y");
   for (const char* word : {"nobody", "fox", "the"}) {
     for (const int rounds : {0, 1, 4}) {
-      const Inputs inputs = {{"words", tw::Tensor::Strings({word}, {1})},
-                             {"rounds", tw::Tensor::Scalar<int32_t>(rounds)}};
-      ExpectSame(model.Run(inputs).OrThrow(), frozen.Run(inputs).OrThrow());
+      const FedInputs inputs = {{"words", tw::Tensor::Strings({word}, {1})},
+                                {"rounds", tw::Tensor::Scalar<int32_t>(rounds)}};
+      ExpectSameResults(model.Run(inputs).OrThrow(), frozen.Run(inputs).OrThrow());
     }
   }
   EXPECT_EQ(model.Convert(Path("out"), "", {.saved_model = true}).code(), tw::kAlreadyExists);
@@ -79,10 +79,10 @@ TEST_P(ConvertReleasesTest, FunctionsALoopAndATableBecomeOneGraph) {
 }
 
 TEST_P(ConvertReleasesTest, AGraphKeepsItsNames) {
-  const std::string path = (kGolden / "graphs" / GetParam() / "convnet.pb").string();
-  const tw::Model model = tw::Model::Load(Small(), path).OrThrow();
+  const std::string path = (kGoldenFiles / "graphs" / GetParam() / "convnet.pb").string();
+  const tw::Model model = tw::Model::Load(OneThread(), path).OrThrow();
   model.Convert(Path("frozen.pbtxt")).OrThrow();
-  const tw::Model frozen = tw::Model::Load(Small(), Path("frozen.pbtxt")).OrThrow();
+  const tw::Model frozen = tw::Model::Load(OneThread(), Path("frozen.pbtxt")).OrThrow();
   EXPECT_EQ(frozen.Signature().OrThrow().ToString(), model.Signature().OrThrow().ToString());
 }
 
@@ -91,8 +91,8 @@ INSTANTIATE_TEST_SUITE_P(Releases, ConvertReleasesTest, testing::Values("1.15", 
                            return std::string(info.param) == "1.15" ? "of_1_15" : "of_2_21";
                          });
 
-std::string Node(const std::string& name, const std::string& op, const std::string& inputs,
-                 const std::string& attrs = "attr { key: 'T' value { type: DT_FLOAT } } ") {
+std::string NodeText(const std::string& name, const std::string& op, const std::string& inputs,
+                     const std::string& attrs = "attr { key: 'T' value { type: DT_FLOAT } } ") {
   return "node { name: '" + name + "' op: '" + op + "' " + inputs + attrs + "}\n";
 }
 
@@ -102,16 +102,16 @@ TEST_F(ConvertTest, NamesOfTheSignatureWin) {
   // The nodes are called otherwise, one of them as an output is; both outputs are one tensor.
   const tw::Model model = LoadText(
       "model.pbtxt",
-      "graph_def { " + Node("input_1", "Placeholder", "", kFloatType) +
-          Node("y", "Neg", "input: 'input_1' ") + Node("z", "Square", "input: 'y' ") +
-          Node("unread", "Placeholder", "", kFloatType) +
+      "graph_def { " + NodeText("input_1", "Placeholder", "", kFloatType) +
+          NodeText("y", "Neg", "input: 'input_1' ") + NodeText("z", "Square", "input: 'y' ") +
+          NodeText("unread", "Placeholder", "", kFloatType) +
           "} signature_def { key: 'serving_default' value { "
           "inputs { key: 'x' value { name: 'input_1:0' } } "
           "inputs { key: 'a b' value { name: 'unread:0' } } "
           "outputs { key: 'y' value { name: 'z:0' } } outputs { key: 'again' value { name: 'z:0' "
           "} } outputs { key: 'x' value { name: 'input_1:0' } } } }");
   model.Convert(Path("frozen.pb")).OrThrow();
-  const tw::Model frozen = tw::Model::Load(Small(), Path("frozen.pb")).OrThrow();
+  const tw::Model frozen = tw::Model::Load(OneThread(), Path("frozen.pb")).OrThrow();
   EXPECT_EQ(frozen.Signature().OrThrow().ToString(), "serving_default(a_b, x) -> again, x_1, y");
   const auto out =
       frozen.Run({{"x", tw::Tensor::Scalar(3.0f)}, {"a_b", tw::Tensor::Scalar(1.0f)}}).OrThrow();
@@ -119,14 +119,14 @@ TEST_F(ConvertTest, NamesOfTheSignatureWin) {
   EXPECT_EQ(out.at("again").scalar<float>(), 9);
   EXPECT_EQ(out.at("x_1").scalar<float>(), 3);
   model.Convert(Path("saved"), "", {.saved_model = true}).OrThrow();
-  EXPECT_EQ(tw::Model::Load(Small(), Path("saved")).OrThrow().Signature().OrThrow().ToString(),
+  EXPECT_EQ(tw::Model::Load(OneThread(), Path("saved")).OrThrow().Signature().OrThrow().ToString(),
             "serving_default(a b, x) -> again, x, y");
 }
 
 TEST_F(ConvertTest, OtherTensorsAreFetched) {
-  const tw::Model model = LoadText("model.pbtxt", Node("x", "Placeholder", "", kFloatType) +
-                                                      Node("h", "Neg", "input: 'x' ") +
-                                                      Node("y", "Square", "input: 'h' "));
+  const tw::Model model = LoadText("model.pbtxt", NodeText("x", "Placeholder", "", kFloatType) +
+                                                      NodeText("h", "Neg", "input: 'x' ") +
+                                                      NodeText("y", "Square", "input: 'h' "));
   const auto fetched = model.Fetch({"h:0", "y"}, {{"x", tw::Tensor::Scalar(3.0f)}}).OrThrow();
   EXPECT_EQ(fetched[0].scalar<float>(), -3);
   EXPECT_EQ(fetched[1].scalar<float>(), 9);
@@ -135,16 +135,17 @@ TEST_F(ConvertTest, OtherTensorsAreFetched) {
               testing::StartsWith(Path("model.pbtxt") + ": fetch 'q': "));
 }
 
-std::string Json(TwBuffer* buffer) {
+std::string TakeJson(TwBuffer* buffer) {
   const std::string text(static_cast<const char*>(tw_buffer_data(buffer)), tw_buffer_size(buffer));
   tw_buffer_free(buffer);
   return text;
 }
 
 TEST_F(ConvertTest, TheFirstDifferenceIsNamedWithItsInputs) {
-  const tw::Model model = LoadText(
-      "model.pbtxt", Node("x", "Placeholder", "", kFloatType) + Node("a", "Neg", "input: 'x' ") +
-                         Node("b", "Square", "input: 'a' ") + Node("c", "Neg", "input: 'b' "));
+  const tw::Model model =
+      LoadText("model.pbtxt",
+               NodeText("x", "Placeholder", "", kFloatType) + NodeText("a", "Neg", "input: 'x' ") +
+                   NodeText("b", "Square", "input: 'a' ") + NodeText("c", "Neg", "input: 'b' "));
   const auto verify = [&](float a, float b, float c, double rtol) {
     const char* names[] = {"c", "b", "a:0"};
     const tw::Tensor x = tw::Tensor::Scalar(3.0f),
@@ -156,10 +157,11 @@ TEST_F(ConvertTest, TheFirstDifferenceIsNamedWithItsInputs) {
     TwVerifyOptions options{};
     options.struct_size = sizeof options;
     options.rtol = rtol;
-    return Json(
+    return TakeJson(
         tw_model_verify(model.c(), 0, &input_name, &input, 1, names, values, 3, &options, nullptr));
   };
   EXPECT_THAT(verify(-3, 9, -9, 0), HasSubstr("{\"same\": true, \"first\": null"));
+  EXPECT_THAT(verify(-3, 9, -9, 0), HasSubstr("], \"missing\": []}"));
   // In the graph's order, whatever that of the record is.
   const std::string found = verify(-3.001f, 8, -9, 0.01);
   EXPECT_THAT(found, HasSubstr("{\"same\": false, \"first\": 1, \"values\": [{\"name\": \"a:0\""));
@@ -172,18 +174,18 @@ TEST_F(ConvertTest, TheFirstDifferenceIsNamedWithItsInputs) {
 TEST_F(ConvertTest, CostsOfABatch) {
   const tw::Model model = LoadText(
       "model.pbtxt",
-      Node("x", "Placeholder", "",
-           kFloatType +
-               "attr { key: 'shape' value { shape { dim { size: -1 } dim { size: 2 } } } } ") +
-          Node("w", "Const", "",
+      NodeText("x", "Placeholder", "",
                kFloatType +
-                   "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim "
-                   "{ size: 2 } dim { size: 5 } } float_val: 1 } } } ") +
-          Node("m", "MatMul", "input: 'x' input: 'w' ") + Node("y", "Relu", "input: 'm' "));
+                   "attr { key: 'shape' value { shape { dim { size: -1 } dim { size: 2 } } } } ") +
+          NodeText("w", "Const", "",
+                   kFloatType +
+                       "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim "
+                       "{ size: 2 } dim { size: 5 } } float_val: 1 } } } ") +
+          NodeText("m", "MatMul", "input: 'x' input: 'w' ") + NodeText("y", "Relu", "input: 'm' "));
   TwCostOptions options{};
   options.struct_size = sizeof options;
   options.batch = 3;
-  const std::string found = Json(tw_model_costs(model.c(), 0, &options, nullptr));
+  const std::string found = TakeJson(tw_model_costs(model.c(), 0, &options, nullptr));
   EXPECT_THAT(found, HasSubstr("\"inputs\": {\"x\": [3, 2]}"));
   EXPECT_THAT(found,
               HasSubstr("{\"name\": \"MatMul\", \"known\": true, \"count\": 1, \"flops\": 60"));
@@ -204,14 +206,14 @@ TEST_F(ConvertTest, CostsOfABatch) {
 }
 
 TEST_F(ConvertTest, WrongArgumentsOfTheCFunctions) {
-  const tw::Model model = LoadText(
-      "model.pbtxt", Node("x", "Placeholder", "", kFloatType) + Node("y", "Neg", "input: 'x' "));
+  const tw::Model model = LoadText("model.pbtxt", NodeText("x", "Placeholder", "", kFloatType) +
+                                                      NodeText("y", "Neg", "input: 'x' "));
   EXPECT_EQ(tw_model_convert(nullptr, 0, "x", nullptr, nullptr), 3);
   EXPECT_EQ(tw_model_convert(model.c(), 1, "x", nullptr, nullptr), 3);
   EXPECT_EQ(tw_model_convert(model.c(), 0, nullptr, nullptr, nullptr), 3);
   EXPECT_EQ(tw_model_costs(nullptr, 0, nullptr, nullptr), nullptr);
   EXPECT_EQ(tw_model_recordable(model.c(), 7, nullptr), nullptr);
-  EXPECT_EQ(Json(tw_model_recordable(model.c(), 0, nullptr)), "[\"y:0\"]");
+  EXPECT_EQ(TakeJson(tw_model_recordable(model.c(), 0, nullptr)), "[\"y:0\"]");
   EXPECT_EQ(
       tw_model_verify(model.c(), 0, nullptr, nullptr, 1, nullptr, nullptr, 0, nullptr, nullptr),
       nullptr);

@@ -33,9 +33,11 @@ constexpr Tables MakeTables() {
 constexpr Tables kTables = MakeTables();
 
 #if defined(__x86_64__)
-// Long data are three streams at once: one instruction has to wait for the one before it on the
-// same data, and three are on their way in that time.
-constexpr size_t kStreamBytes = 4096;
+// Data are three streams at once: one instruction has to wait for the one before it on the same
+// data, and three are on their way in that time. Streams that are joined cost a few lookups: long
+// ones for large tensors, short ones for what is left and for records of some hundred bytes.
+constexpr size_t kLongStream = 4096;
+constexpr size_t kShortStream = 256;
 
 using Matrix = std::array<uint32_t, 32>;  // what a state with that bit alone becomes
 
@@ -45,11 +47,11 @@ constexpr uint32_t Apply(const Matrix& matrix, uint32_t state) {
   return result;
 }
 
-// How a state changes over kStreamBytes zeros, by its four bytes.
-constexpr std::array<std::array<uint32_t, 256>, 4> MakeStreamShift() {
+// How a state changes over so many zeros, by its four bytes.
+constexpr std::array<std::array<uint32_t, 256>, 4> MakeStreamShift(size_t bytes) {
   Matrix matrix{};  // over one bit
   for (size_t bit = 0; bit < 32; ++bit) matrix[bit] = bit == 0 ? kPolynomial : 1u << (bit - 1);
-  for (size_t bits = 1; bits < 8 * kStreamBytes; bits *= 2) {
+  for (size_t bits = 1; bits < 8 * bytes; bits *= 2) {
     Matrix twice{};
     for (size_t bit = 0; bit < 32; ++bit) twice[bit] = Apply(matrix, matrix[bit]);
     matrix = twice;
@@ -63,11 +65,14 @@ constexpr std::array<std::array<uint32_t, 256>, 4> MakeStreamShift() {
   return shift;
 }
 
-constexpr auto kStreamShift = MakeStreamShift();
+template <size_t kBytes>
+constexpr auto kStreamShift = MakeStreamShift(kBytes);
 
+template <size_t kBytes>
 inline uint64_t ShiftByStream(uint64_t state) {
-  return kStreamShift[0][state & 0xff] ^ kStreamShift[1][(state >> 8) & 0xff] ^
-         kStreamShift[2][(state >> 16) & 0xff] ^ kStreamShift[3][(state >> 24) & 0xff];
+  constexpr auto& shift = kStreamShift<kBytes>;
+  return shift[0][state & 0xff] ^ shift[1][(state >> 8) & 0xff] ^ shift[2][(state >> 16) & 0xff] ^
+         shift[3][(state >> 24) & 0xff];
 }
 
 inline uint64_t LoadWord(const char* p) {
@@ -76,20 +81,31 @@ inline uint64_t LoadWord(const char* p) {
   return word;
 }
 
+// Takes as many bytes off the front as three streams have, as often as there are so many.
+template <size_t kBytes>
+__attribute__((target("sse4.2"))) uint64_t ExtendByStreams(uint64_t state, std::string_view* data) {
+  const char* p = data->data();
+  size_t n = data->size();
+  for (; n >= 3 * kBytes; p += 3 * kBytes, n -= 3 * kBytes) {
+    uint64_t second = 0, third = 0;
+    for (size_t i = 0; i < kBytes; i += 8) {
+      state = _mm_crc32_u64(state, LoadWord(p + i));
+      second = _mm_crc32_u64(second, LoadWord(p + kBytes + i));
+      third = _mm_crc32_u64(third, LoadWord(p + 2 * kBytes + i));
+    }
+    state = ShiftByStream<kBytes>(ShiftByStream<kBytes>(state) ^ second) ^ third;
+  }
+  *data = std::string_view(p, n);
+  return state;
+}
+
 __attribute__((target("sse4.2"))) uint32_t ExtendByInstruction(uint32_t crc,
                                                                std::string_view data) {
+  uint64_t state = static_cast<uint32_t>(~crc);
+  state = ExtendByStreams<kLongStream>(state, &data);
+  state = ExtendByStreams<kShortStream>(state, &data);
   const char* p = data.data();
   size_t n = data.size();
-  uint64_t state = static_cast<uint32_t>(~crc);
-  for (; n >= 3 * kStreamBytes; p += 3 * kStreamBytes, n -= 3 * kStreamBytes) {
-    uint64_t second = 0, third = 0;
-    for (size_t i = 0; i < kStreamBytes; i += 8) {
-      state = _mm_crc32_u64(state, LoadWord(p + i));
-      second = _mm_crc32_u64(second, LoadWord(p + kStreamBytes + i));
-      third = _mm_crc32_u64(third, LoadWord(p + 2 * kStreamBytes + i));
-    }
-    state = ShiftByStream(ShiftByStream(state) ^ second) ^ third;
-  }
   for (; n >= 8; p += 8, n -= 8) state = _mm_crc32_u64(state, LoadWord(p));
   uint32_t tail = static_cast<uint32_t>(state);
   for (; n > 0; ++p, --n) tail = _mm_crc32_u8(tail, static_cast<uint8_t>(*p));

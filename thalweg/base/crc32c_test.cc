@@ -35,7 +35,8 @@ TEST(Crc32cTest, LongDataInSeveralStreamsAreTheSame) {
   for (uint32_t i = 0, x = 1; i < 50000; ++i, x = x * 1664525 + 1013904223) {
     data.push_back(static_cast<char>(x >> 24));
   }
-  for (const size_t n : {12287, 12288, 12289, 24575, 24576, 24583, 40000, 49999}) {
+  for (const size_t n : {767, 768, 769, 1010, 1535, 1536, 12287, 12288, 12289, 13056, 24575, 24576,
+                         24583, 40000, 49999}) {
     for (const size_t begin : {0, 1}) {
       const std::string_view part = std::string_view(data).substr(begin, n);
       ASSERT_EQ(Crc32c(part), ExtendCrc32cByTable(0, part)) << begin << " " << n;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The registry here knows no shapes: those of loops and branches are tested where it does (api).
 #include "thalweg/graph/control_flow_builder.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const PartialShape kScalar{Shape()};
+const PartialShape kNumber{Shape()};
 
 class ControlFlowBuilderTest : public ::testing::Test {
  protected:
@@ -46,8 +47,8 @@ class ControlFlowBuilderTest : public ::testing::Test {
 
 TEST_F(ControlFlowBuilderTest, ALoopPassesWhatEitherFunctionReads) {
   const Output limit = Float(*graph_, 9), step = Float(*graph_, 2), start = Float(*graph_, 1);
-  const Output x = *first_.AddArg("x", DType::kFloat, kScalar);
-  const Output y = *second_.AddArg("x", DType::kFloat, kScalar);
+  const Output x = *first_.AddArg("x", DType::kFloat, kNumber);
+  const Output y = *second_.AddArg("x", DType::kFloat, kNumber);
   const Output goes_on = Of(first_, "Less", {x, limit});
   const Output next = Of(second_, "Mul", {Of(second_, "Mul", {y, step}), limit});
   const auto last = AddWhile({.name = "up"}, {start}, {&first_, {goes_on}}, {&second_, {next}});
@@ -57,7 +58,6 @@ TEST_F(ControlFlowBuilderTest, ALoopPassesWhatEitherFunctionReads) {
   EXPECT_EQ(loop.op_name(), "StatelessWhile");
   EXPECT_EQ(loop.name(), "up");
   EXPECT_THAT(loop.inputs(), ElementsAre(start, limit, step));
-  EXPECT_EQ((*last)[0].shape(), kScalar);
   for (const char* attr : {"cond", "body"}) {
     const OpEntry* function = graph_->library().FindOp(NameOf((*last)[0], attr));
     ASSERT_NE(function, nullptr);
@@ -67,7 +67,7 @@ TEST_F(ControlFlowBuilderTest, ALoopPassesWhatEitherFunctionReads) {
 }
 
 TEST_F(ControlFlowBuilderTest, EffectsMakeTheStatefulForm) {
-  const Output shape = Const(*graph_, Tensor::Of<int32_t>({}, Shape{0}));
+  const Output shape = Const(*graph_, Tensor::Of<int32_t>(std::vector<int32_t>{}, Shape{0}));
   const Output otherwise = Float(*graph_, 1);
   const Output noise = Add(*first_.body(), {.name = "noise",
                                             .op = "RandomUniform",
@@ -80,36 +80,33 @@ TEST_F(ControlFlowBuilderTest, EffectsMakeTheStatefulForm) {
   EXPECT_THAT((*made)[0].node->inputs(), ElementsAre(yes, shape, otherwise));
 }
 
-TEST_F(ControlFlowBuilderTest, BranchesAgreeInWhatAllKnow) {
-  const Output a = Const(*graph_, Tensor::Of<float>({1, 2}, Shape{2}));
-  const Output b = Const(*graph_, Tensor::Of<float>({1, 2, 3}, Shape{3}));
+TEST_F(ControlFlowBuilderTest, ACaseReadsWhatAnyBranchReads) {
+  const Output a = Const(*graph_, Tensor::Of<float>(std::vector<float>{1, 2}, Shape{2}));
+  const Output b = Const(*graph_, Tensor::Of<float>(std::vector<float>{1, 2, 3}, Shape{3}));
   const Output index = Const(*graph_, Tensor::Scalar(int32_t{1}));
   const auto made = AddCase({.name = "choose"}, index, {{&first_, {a, a}}, {&second_, {b, a}}});
   ASSERT_TRUE(made.ok()) << made.status().ToString();
   EXPECT_EQ((*made)[0].node->op_name(), "StatelessCase");
-  EXPECT_EQ((*made)[0].shape(), PartialShape({-1}));
-  EXPECT_EQ((*made)[1].shape(), PartialShape({2}));
+  EXPECT_THAT((*made)[0].node->inputs(), ElementsAre(index, a, b));
+  EXPECT_EQ(made->size(), 2u);
 }
 
 TEST_F(ControlFlowBuilderTest, WhatDoesNotFitIsNamedAndAddsNothing) {
   const Output one = Float(*graph_, 1), yes = Const(*graph_, Tensor::Scalar(true));
-  const Output pair = Const(*graph_, Tensor::Of<float>({1, 2}, Shape{2}));
-  const Output x = *first_.AddArg("x", DType::kFloat, kScalar);
-  const Output y = *second_.AddArg("x", DType::kFloat, kScalar);
+  const Output x = *first_.AddArg("x", DType::kFloat, kNumber);
+  const Output y = *second_.AddArg("x", DType::kFloat, kNumber);
   const int nodes = graph_->num_nodes();
   const auto loop = [&](std::vector<Output> goes_on, std::vector<Output> next,
                         std::vector<Output> initial) {
     return Refusal(AddWhile({.name = "w"}, std::move(initial), {&first_, std::move(goes_on)},
                             {&second_, std::move(next)}));
   };
-  EXPECT_THAT(loop({x}, {y}, {one}), HasSubstr("gives one bool, this one gives float32 []"));
+  EXPECT_THAT(loop({x}, {y}, {one}), HasSubstr("gives one bool, this one gives float32"));
   EXPECT_THAT(loop({yes, yes}, {y}, {one}), HasSubstr("this one gives 2"));
   EXPECT_THAT(loop({yes}, {y, y}, {one}), HasSubstr("a loop of 1 variables gives 2 results"));
   EXPECT_THAT(loop({yes}, {y, y}, {one, one}),
               HasSubstr("the condition of a loop of 2 variables has 1"));
-  EXPECT_THAT(loop({yes}, {yes}, {one}),
-              HasSubstr("loop variable 0 is float32 [] in the body, but bool [] after an"));
-  EXPECT_THAT(loop({yes}, {y}, {pair}), HasSubstr("but float32 [2] before the first"));
+  EXPECT_THAT(loop({yes}, {yes}, {one}), HasSubstr("in the body, but bool"));
   EXPECT_THAT(loop({yes}, {Output()}, {one}), HasSubstr("result 0 is none"));
   EXPECT_THAT(loop({yes}, {y}, {Output()}), HasSubstr("no initial value"));
   EXPECT_THAT(Refusal(AddIf({}, yes, {&first_, {one}}, {&second_, {one}})),
@@ -124,25 +121,6 @@ TEST_F(ControlFlowBuilderTest, WhatDoesNotFitIsNamedAndAddsNothing) {
               HasSubstr("not all of one graph"));
   EXPECT_EQ(graph_->num_nodes(), nodes);
   EXPECT_TRUE(graph_->library().Names().empty());
-}
-
-TEST_F(ControlFlowBuilderTest, AVariableOfLessDefiniteShapeMayChange) {
-  const Output start = Const(*graph_, Tensor::Of<float>({1}, Shape{1}));
-  const Output yes = Const(*graph_, Tensor::Scalar(true));
-  const Output zero = Const(*graph_, Tensor::Scalar(int32_t{0}));
-  const auto grown = [&](FunctionBuilder& condition, FunctionBuilder& body,
-                         const PartialShape& shape) {
-    EXPECT_TRUE(condition.AddArg("x", DType::kFloat, shape).ok());
-    const Output y = *body.AddArg("x", DType::kFloat, shape);
-    const Output twice = Of(body, "ConcatV2", {y, y, zero});
-    return AddWhile({.name = "grow"}, {start}, {&condition, {yes}}, {&body, {twice}});
-  };
-  EXPECT_THAT(Refusal(grown(first_, second_, PartialShape({1}))),
-              HasSubstr("float32 [1] in the body, but float32 [2] after an iteration"));
-  FunctionBuilder condition(graph_), body(graph_);
-  const auto last = grown(condition, body, PartialShape({-1}));
-  ASSERT_TRUE(last.ok()) << last.status().ToString();
-  EXPECT_EQ((*last)[0].shape(), PartialShape({-1}));
 }
 
 }  // namespace

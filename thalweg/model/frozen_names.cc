@@ -23,7 +23,7 @@ std::string ValidName(std::string_view name) {
   for (char& c : valid) {
     if (!IsValidNodeName(StrCat("n", std::string_view(&c, 1)))) c = '_';
   }
-  if (!IsValidNodeName(valid)) valid.insert(0, "n");
+  if (!IsValidNodeName(valid)) valid = StrCat("n", valid);
   return valid;
 }
 

@@ -44,6 +44,7 @@ class Verifier {
     std::vector<Tensor> found(rows_.size());
     RETURN_IF_ERROR(model_.session()->Run(run, request, values, found));
     Verification verified;
+    verified.missing = missing_;
     for (size_t i = 0; i < rows_.size(); ++i) {
       ASSIGN_OR_RETURN(VerifiedValue value, Compare(rows_[i], found[i], options));
       if (!value.is_same && verified.first < 0) verified.first = static_cast<int>(i);
@@ -76,8 +77,13 @@ class Verifier {
       order[static_cast<size_t>(node->id())] = next++;
     }
     for (const auto& [name, value] : values) {
-      ASSIGN_OR_RETURN(const Output output, FindTensor(*model_.graph(), signature_.outputs, name));
-      rows_.push_back({&name, &value, output, order[static_cast<size_t>(output.node->id())]});
+      const Result<Output> output = FindTensor(*model_.graph(), signature_.outputs, name);
+      if (!output.ok()) {
+        if (missing_.size() + 1 == values.size()) return output.status();
+        missing_.push_back(name);
+        continue;
+      }
+      rows_.push_back({&name, &value, *output, order[static_cast<size_t>(output->node->id())]});
     }
     std::stable_sort(rows_.begin(), rows_.end(),
                      [](const Row& a, const Row& b) { return a.order < b.order; });
@@ -131,6 +137,7 @@ class Verifier {
   const Model& model_;
   const ModelSignature& signature_;
   std::vector<Row> rows_;
+  std::vector<std::string> missing_;
   std::unordered_map<const Node*, std::vector<int>> places_;
 };
 
@@ -199,6 +206,8 @@ std::string VerificationJson(const Verification& found) {
   }
   json.Key("values").BeginList();
   for (const VerifiedValue& value : found.values) AppendValue(json, value);
+  json.EndList().Key("missing").BeginList();
+  for (const std::string& name : found.missing) json.Text(name);
   json.EndList().EndObject();
   return json.Take();
 }

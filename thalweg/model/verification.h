@@ -8,8 +8,8 @@
 // All recorded values come from one step. They are told in the graph's order, so that the first one
 // that differs is where a difference begins; what is known of its inputs stands beside it.
 // Threads: any.
-// Errors: InvalidArgument, NotFound for names that neither the signature nor the graph has; those
-// of the run.
+// Errors: InvalidArgument for inputs that neither the signature nor the graph has, and where it has
+// none of the values (a converted graph lacks some); those of the run.
 #pragma once
 
 #include <string>
@@ -44,6 +44,7 @@ struct VerifiedValue {
 struct Verification {
   std::vector<VerifiedValue> values;  // in an order in which they can be computed
   int first = -1;                     // the first that differs; -1: none
+  std::vector<std::string> missing;   // recorded, but no tensors of this graph
 };
 
 // What a step of the signature computes that can be recorded: tensors of the graph, numbers and

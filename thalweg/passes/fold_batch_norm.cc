@@ -294,49 +294,52 @@ class BatchNormFolder {
     folded_[&node] = std::move(folded);
   }
 
+  // What has another value than before has another name, but for the last, whose value is its own.
   Status Make(const Folded& folded) {
     const Node& layer = *folded.layer;
+    const Node& last = *folded.parts.back();
     const DType dtype = layer.output_type(0);
     const Tensor weights = ConstantOf(layer.input(1));
-    const Node& last = *folded.parts.back();
-    ASSIGN_OR_RETURN(Tensor scaled,
+    const bool has_bias = !folded.affine.shift.empty();
+    ASSIGN_OR_RETURN(const Tensor scaled,
                      TensorOf(ScaledWeights(folded, weights), dtype, weights.shape()));
-    ASSIGN_OR_RETURN(const Output filter, Constant(last, StrCat(layer.name(), "/folded"), scaled));
-    Node* made = copier_.graph().CopyNode(layer, {copier_.Map(layer.input(0)), filter}, {});
-    copier_.SetOrigin(*made, step_.Origin(layer));
-    if (!folded.affine.shift.empty()) {
+    ASSIGN_OR_RETURN(const Output filter,
+                     Constant(last, StrCat(layer.name(), "/folded_weights"), scaled));
+    ASSIGN_OR_RETURN(Node * made,
+                     Add({.name = has_bias ? StrCat(layer.name(), "/folded") : last.name(),
+                          .op = layer.op_name(),
+                          .inputs = {copier_.Map(layer.input(0)), filter},
+                          .attrs = layer.attrs()},
+                         layer));
+    if (has_bias) {
       ASSIGN_OR_RETURN(const Tensor shift,
                        TensorOf(folded.affine.shift, dtype,
                                 Shape{static_cast<int64_t>(folded.affine.shift.size())}));
       ASSIGN_OR_RETURN(const Output bias,
                        Constant(last, StrCat(layer.name(), "/folded_bias"), shift));
-      ASSIGN_OR_RETURN(made, AddBias(folded, {made, 0}, bias));
+      NodeSpec add{.name = last.name(), .op = "BiasAdd", .inputs = {{made, 0}, bias}};
+      // BiasAdd calls channels first so for images of any rank.
+      if (!HasChannelsLast(layer)) add.attrs.Set("data_format", "NCHW");
+      ASSIGN_OR_RETURN(made, Add(std::move(add), last));
     }
     copier_.Replace(last, made);
     return OkStatus();
   }
 
-  Result<Node*> AddBias(const Folded& folded, const Output& value, const Output& bias) {
-    const Node& last = *folded.parts.back();
-    NodeSpec spec{.name = last.name(), .op = "BiasAdd", .inputs = {value, bias}};
-    // BiasAdd calls channels first so for images of any rank.
-    if (!HasChannelsLast(*folded.layer)) spec.attrs.Set("data_format", "NCHW");
-    spec.device = last.device();
-    spec.site = copier_.graph().InternSite(last.graph().Site(last.site()));
+  Result<Node*> Add(NodeSpec spec, const Node& origin) {
+    spec.device = origin.device();
+    spec.site = copier_.graph().InternSite(origin.graph().Site(origin.site()));
     spec.make_unique = true;
     ASSIGN_OR_RETURN(Node * made, copier_.graph().AddNode(std::move(spec)));
-    copier_.SetOrigin(*made, step_.Origin(last));
+    copier_.SetOrigin(*made, step_.Origin(origin));
     return made;
   }
 
   Result<Output> Constant(const Node& origin, std::string name, const Tensor& value) {
-    ASSIGN_OR_RETURN(Node * made,
-                     copier_.graph().AddNode({.name = std::move(name),
-                                              .op = "Const",
-                                              .attrs = {{"dtype", value.dtype()}, {"value", value}},
-                                              .device = origin.device(),
-                                              .make_unique = true}));
-    copier_.SetOrigin(*made, step_.Origin(origin));
+    ASSIGN_OR_RETURN(Node * made, Add({.name = std::move(name),
+                                       .op = "Const",
+                                       .attrs = {{"dtype", value.dtype()}, {"value", value}}},
+                                      origin));
     return Output{made, 0};
   }
 

@@ -85,6 +85,7 @@ TEST_F(FoldBatchNormTest, AConvolutionTakesTheNormalizationBehindIt) {
   EXPECT_THAT(Ops({y}), ElementsAre("Conv2D", "BiasAdd"));
   ExpectFolded({2, 6, 6, 12}, {1 - 20, 2 - 60});
   EXPECT_EQ(result.fetches[0].node->name(), "norm");
+  EXPECT_EQ(result.fetches[0].node->input(0).node->name(), "layer/folded");
 }
 
 TEST_F(FoldBatchNormTest, ABiasBetweenTheTwoIsScaledToo) {

@@ -302,6 +302,10 @@ Result<Node*> Optimizer::ApplyGradients(Graph* graph,
       return InvalidArgument("the gradient of variable '", handle, "' has type ",
                              gradient.values.dtype(), ", expected ", variable.dtype());
     }
+    // In the order of the table, by which they are named.
+    for (size_t i = 0; i < kind_->slots.size(); ++i) {
+      RETURN_IF_ERROR(Slot(graph, variable, static_cast<int>(i)).status());
+    }
     ASSIGN_OR_RETURN(Node * update, gradient.is_sparse()
                                         ? ApplySparse(step, variable, gradient)
                                         : ApplyDense(step, variable, gradient.values));

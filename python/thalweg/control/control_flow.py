@@ -185,7 +185,7 @@ def cond(pred: TensorLike, true_fn: Callable[[], object] | None = None, false_fn
     ...     print(sess.run(y, {x: 2.0}), sess.run(y, {x: -2.0}))
     2.0 20.0
     """
-    true_fn, false_fn = true_fn or fn1, false_fn or fn2
+    true_fn, false_fn = fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn
     for function, name_of in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
             raise TypeError(f"{name_of} must be callable.")
@@ -263,7 +263,8 @@ def _checks_of_case(predicates, one_must_hold, exclusive):
     if one_must_hold:
         checks.append(Assert(held > 0, ["None of conditions evaluated as True. Conditions: "] + data, len(predicates)))
     if exclusive:
-        checks.append(Assert(held < 2, ["More than one condition evaluated as True but exclusive=True. Conditions: "] + data,
+        names = ", ".join(p.name for p in predicates)
+        checks.append(Assert(held < 2, [f"Input error: exclusive=True: more than 1 conditions ({names}) evaluated as True:"] + data,
                              len(predicates)))
     return checks
 

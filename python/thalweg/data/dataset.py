@@ -138,6 +138,7 @@ class Dataset(LaterMethods):
         1 2
         """
         spec = structure.spec_of_value(tensors)
+        structure.assert_as_many_rows(spec)
         return make("TensorSliceDataset", [structure.to_batched_tensors(spec, tensors)], structure.rows(spec),
                     types="Toutput_types", name=name)
 

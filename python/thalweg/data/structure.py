@@ -186,6 +186,13 @@ def _row(spec: TypeSpec) -> TypeSpec:
     return type(spec)(shape, spec.dtype)
 
 
+def assert_as_many_rows(structure: object) -> None:
+    """A ValueError where parts of an element are known to have different numbers of rows."""
+    known = [spec.shape.dims[0] for spec in nest.flatten(structure) if getattr(spec, "shape", None) is not None and spec.shape.ndims]
+    for dimension in known[1:]:
+        known[0].assert_is_compatible_with(dimension)
+
+
 def rows(structure: object) -> object:
     """The structure of the rows of elements."""
     return nest.map_structure(_row, structure)
@@ -197,11 +204,16 @@ def _wider_shape(a: TensorShape, b: TensorShape) -> TensorShape:
     return TensorShape([x if x == y else None for x, y in zip(a.as_list(), b.as_list())])
 
 
+def _kind(spec):
+    """What is said of it where only types matter."""
+    return repr(spec.dtype) if isinstance(spec, TensorSpec) else spec
+
+
 def wider(a: object, b: object) -> object:
     """The structure that elements of both are of; TypeError where types differ."""
     def join(mine, its):
         if type(mine) is not type(its) or getattr(mine, "dtype", None) != getattr(its, "dtype", None):
-            raise TypeError(f"Two datasets to concatenate have different types {mine} and {its}")
+            raise TypeError(f"Two datasets to concatenate have different types {_kind(mine)} and {_kind(its)}")
         if isinstance(mine, RaggedTensorSpec):
             return mine.most_specific_compatible_type(its)
         return type(mine)(_wider_shape(mine.shape, its.shape), mine.dtype) if hasattr(mine, "shape") else mine

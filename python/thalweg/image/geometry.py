@@ -10,7 +10,7 @@ from thalweg.control.control_flow import case, cond
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.graph.tensor_util import constant_value
-from thalweg.operations import array_ops, math_ops, random_ops
+from thalweg.operations import array_ops, checks, math_ops, random_ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -245,13 +245,18 @@ def crop_to_bounding_box(image: TensorLike, offset_height: IntLike, offset_width
         image = convert_to_tensor(image, name="image")
         first = image_rank(image) - 3
         rows, columns = _sizes(image)
-        for offset, target, size, what in ((offset_height, target_height, rows, "height"),
-                                           (offset_width, target_width, columns, "width")):
-            if not any(hasattr(v, "graph") for v in (offset, target, size)):
-                if offset < 0 or target <= 0:
-                    raise ValueError(f"offset_{what} must be >= 0 and target_{what} must be > 0.")
-                if offset + target > size:
-                    raise ValueError(f"{what} must be >= target + offset.")
+        held = []
+        for offset, target, size, what in ((offset_width, target_width, columns, "width"),
+                                           (offset_height, target_height, rows, "height")):
+            if any(hasattr(v, "graph") for v in (offset, target, size)):
+                held.append(checks.Assert(size >= target + offset, [f"{what} must be >= target + offset."]))
+                continue
+            if offset < 0 or target <= 0:
+                raise ValueError(f"offset_{what} must be >= 0 and target_{what} must be > 0.")
+            if offset + target > size:
+                raise ValueError(f"{what} must be >= target + offset.")
+        if held:
+            image = checks.with_dependencies(held, image)
         begin, size = [0] * first + [offset_height, offset_width, 0], [-1] * first + [target_height, target_width, -1]
         return array_ops.slice_(image, array_ops.stack(begin), array_ops.stack(size))
 

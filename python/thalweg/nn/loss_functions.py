@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thalweg.base.renamed_arguments import deprecated_argument_lookup
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
-from thalweg.operations import array_ops, math_ops
+from thalweg.operations import array_ops, checks, math_ops
 
 if TYPE_CHECKING:
     from thalweg.base.typing import IntLike, TensorLike
@@ -183,6 +183,9 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel: None = None, labels: Ten
                              f"for the last dimension (received {logits.shape}).")
         if logits.shape.ndims == 2:
             return apply("SparseSoftmaxCrossEntropyWithLogits", [logits, labels], name=scope).loss
+        if not (labels.shape.is_fully_defined() and logits.shape[:-1].is_fully_defined()):
+            alike = checks.assert_equal(array_ops.shape(labels), array_ops.shape(logits)[:-1])
+            labels = checks.with_dependencies([alike], labels)
         classes = array_ops.shape(logits)[-1]
         loss = apply("SparseSoftmaxCrossEntropyWithLogits",
                      [array_ops.reshape(logits, array_ops.stack([-1, classes])), array_ops.reshape(labels, [-1])]).loss

@@ -177,6 +177,8 @@ def dynamic_rnn(cell: RNNCell, inputs: Nested, sequence_length: TensorLike | Non
         flat = [convert_to_tensor(x) for x in nest.flatten(inputs)]
         if not time_major:
             flat = [_transposed(x) for x in flat]
+        for x in flat:
+            x.shape.with_rank_at_least(3)
         if sequence_length is not None:
             sequence_length = math_ops.cast(convert_to_tensor(sequence_length), dtypes.int32)
             if sequence_length.shape.ndims not in (None, 1):

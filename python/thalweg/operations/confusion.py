@@ -8,7 +8,7 @@ from thalweg import dtypes
 from thalweg.graph import ops
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
-from thalweg.operations import array_ops, math_ops
+from thalweg.operations import array_ops, checks, math_ops
 
 if TYPE_CHECKING:
     from thalweg.base.typing import DTypeLike, IntLike, TensorLike
@@ -29,6 +29,10 @@ def remove_squeezable_dimensions(labels: TensorLike, predictions: TensorLike, ex
         return labels, predictions
 
 
+def _within(numbers, num_classes, message):
+    return checks.with_dependencies([checks.assert_less(numbers, num_classes, message=message)], numbers)
+
+
 def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: IntLike | None = None,
                      dtype: DTypeLike = dtypes.int32, name: str | None = None, weights: TensorLike | None = None) -> Tensor:
     """How often class i was taken for class j."""
@@ -40,6 +44,8 @@ def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: I
             num_classes = highest + ops.constant(1, dtypes.int64)
         else:
             num_classes = math_ops.cast(num_classes, dtypes.int64)
+            labels = _within(labels, num_classes, "`labels` out of bound")
+            predictions = _within(predictions, num_classes, "`predictions` out of bound")
         places = array_ops.stack([labels, predictions], axis=1)
         values = array_ops.ones_like(predictions, dtype) if weights is None else math_ops.cast(weights, dtype)
         return apply("ScatterNd", [places, values, array_ops.stack([num_classes, num_classes])], name=scope)

@@ -146,20 +146,21 @@ def stack(values: Sequence[TensorLike | RaggedTensor], axis: int = 0, name: str 
             if ndims is None:
                 raise ValueError("axis may only be negative if ndims is statically known.")
             axis += ndims + 1
-        if ndims == 0:
+        dense = all(isinstance(v, Tensor) for v in given)
+        if dense and ndims is not None and (axis == ndims or 0 < axis == ndims - 1):
             return array_ops.stack(given, axis=axis)
-        dtype = next((v.row_splits.dtype.base_dtype for v in given if isinstance(v, RaggedTensor)), dtypes.int32)
+        dtype = next((v.row_splits.dtype.base_dtype for v in given if isinstance(v, RaggedTensor)), dtypes.int32 if ndims == 1 else dtypes.int64)
         if axis > 1:
             rows = [_ragged(v, dtype) for v in given]
             splits = partitions.checked(rows[0].row_splits, flat_values.same_rows(rows), True)
             return RaggedTensor._of(stack([r.values for r in rows], axis - 1), splits)
-        rank = max((v.ragged_rank for v in given if isinstance(v, RaggedTensor)), default=0)
+        rank = max((v.ragged_rank for v in given if isinstance(v, RaggedTensor)), default=0 if ndims == 1 else 1)
         if axis == 0:
             rows = [_rows_of_rank(v, rank, dtype) for v in given]
             numbers = array_ops.stack([v.nrows(dtype) if isinstance(v, RaggedTensor) else partitions.length_of(v, dtype) for v in rows])
             joined = concat(rows) if rank else array_ops.concat(rows, axis=0)
             return RaggedTensor._of(joined, partitions.splits_from_lengths(numbers))
-        return _stacked_rows(given, max(rank, 1), dtype)
+        return _stacked_rows(given, rank, dtype)
 
 
 def _rows_of_rank(value, rank, dtype):
@@ -210,7 +211,8 @@ def stack_dynamic_partitions(data: TensorLike | RaggedTensor, partitions: Tensor
             data = RaggedTensor.from_value(data) if isinstance(data, (RaggedTensor, RaggedTensorValue)) else _ragged(
                 convert_to_tensor(data), partitions.row_splits.dtype.base_dtype)
             same = checks.assert_equal(data.row_splits, partitions.row_splits, message="data and partitions have incompatible ragged shapes")
-            return stack_dynamic_partitions(data.values, checks.with_dependencies([same], partitions.values), num_partitions)
+            numbers = checks.with_dependencies([same], math_ops.cast(partitions.flat_values, partitions.row_splits.dtype.base_dtype))
+            return stack_dynamic_partitions(data.values, partitions.with_flat_values(numbers).values, num_partitions)
         numbers = convert_to_tensor(partitions)
         rank = numbers.shape.ndims
         if rank is None:
@@ -223,6 +225,8 @@ def stack_dynamic_partitions(data: TensorLike | RaggedTensor, partitions: Tensor
             sizes = array_ops.shape(data)
             data = array_ops.reshape(data, array_ops.concat([[-1], sizes[rank:]], axis=0))
             numbers = array_ops.reshape(numbers, [-1])
+        if isinstance(data, RaggedTensor):
+            numbers = math_ops.cast(numbers, data.row_splits.dtype.base_dtype)
         order = sorting.argsort(numbers, stable=True)
         return RaggedTensor.from_value_rowids(indexing.gather(data, order), array_ops.gather(numbers, order),
                                               math_ops.cast(num_partitions, numbers.dtype))

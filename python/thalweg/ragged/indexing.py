@@ -100,10 +100,8 @@ def _columns(rows, key):
     zeros = array_ops.zeros_like(lengths)
     if step > 0:
         start, stop = place(key.start, zeros, zeros, lengths), place(key.stop, lengths, zeros, lengths)
-        stop = _most(start, stop)
     else:
-        start = place(key.start, lengths - 1, zeros - 1, lengths - 1)
-        stop = _least(start, place(key.stop, zeros - 1, zeros - 1, lengths - 1))
+        start, stop = place(key.start, lengths - 1, zeros - 1, lengths - 1), place(key.stop, zeros - 1, zeros - 1, lengths - 1)
     splits, places = apply("RaggedRange", [begins + start, begins + stop, convert_to_tensor(step, dtype)], {"Tsplits": dtype})
     return type(rows)._of(gather(rows.values, places), splits)
 

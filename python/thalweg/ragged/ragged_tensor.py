@@ -240,7 +240,7 @@ class RaggedTensor:
         with name_scope(name, "RaggedFromTensor", [tensor, padding]):
             tensor = convert_to_tensor(tensor, name="tensor")
             if isinstance(lengths, (list, tuple)) and lengths and isinstance(lengths[0], (list, tuple, np.ndarray, Tensor)):
-                if len(lengths) not in (1, ragged_rank):
+                if ragged_rank not in (1, len(lengths)):
                     raise ValueError("If lengths is a tuple of row lengths, then ragged_rank must be their number")
                 return cls.from_nested_row_lengths(from_dense.kept(tensor, lengths), lengths, validate=False)
             if tensor.shape.ndims is not None and tensor.shape.ndims <= ragged_rank:

@@ -66,6 +66,7 @@ Status ConcatShape(ShapeContext& c) {
     }
   }
   if (rank < 0) return OkStatus();
+  if (rank == 0) return InvalidArgument("Can't concatenate scalars (use tf.stack instead)");
   if (axis_value.empty()) {
     c.set_output(0, PartialShape::OfRank(rank));
     return OkStatus();

@@ -75,11 +75,11 @@ TEST(QuantizeDequantizeTest, OneRange) {
                "out of range")
           .Bad({In({2}), In({2}, {0, 0}), In({2}, {1, 1})}, {{"axis", 1}}, Code::kInvalidArgument,
                "at least rank 2")
-          .Bad({In({2}), In({}, {0}), In({}, {1})}, {{"axis", 0}}, Code::kInvalidArgument,
-               "Shape must be rank 1 but is rank 0 for ", "incorrect size")
-          .Bad({In({2}), In({3}, {0, 0, 0}), In({3}, {1, 1, 1})}, {{"axis", 0}},
-               Code::kInvalidArgument, "Dimensions must be equal, but are 3 and 2 for ",
-               "incorrect size")
+          .Bad({In({2}), In({}, {0}), In({}, {1})}, {{"axis", 0}, {"range_given", true}},
+               Code::kInvalidArgument, "Shape must be rank 1 but is rank 0 for ", "incorrect size")
+          .Bad({In({2}), In({3}, {0, 0, 0}), In({3}, {1, 1, 1})},
+               {{"axis", 0}, {"range_given", true}}, Code::kInvalidArgument,
+               "Dimensions must be equal, but are 3 and 2 for ", "incorrect size")
           .NoGradient(kSteps)
           .Run();
     }

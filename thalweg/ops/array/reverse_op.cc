@@ -24,11 +24,17 @@ Status ReverseV2Shape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(1, 1).status());
   const Tensor axes = c.InputValue(1);
   if (!axes.empty() && c.input(0).known_rank()) {
+    std::vector<bool> seen(static_cast<size_t>(c.input(0).rank()));
     for (int64_t i = 0; i < axes.num_elements(); ++i) {
-      const int64_t axis = IntAt(axes, i);
-      if (AxisFromFront(axis, c.input(0).rank()).has_value()) continue;
-      return InvalidArgument("'axis'[", i, "] = ", axis, " is out of valid range [0, ",
-                             c.input(0).rank() - 1);
+      const int64_t given = IntAt(axes, i);
+      const std::optional<int> axis = AxisFromFront(given, c.input(0).rank());
+      if (!axis.has_value()) {
+        return InvalidArgument("'axis'[", i, "] = ", given, " is out of valid range [0, ",
+                               c.input(0).rank() - 1);
+      }
+      const auto at = static_cast<size_t>(*axis);
+      if (seen[at]) return InvalidArgument("axis ", *axis, " specified more than once.");
+      seen[at] = true;
     }
   }
   return UnchangedShape(c);

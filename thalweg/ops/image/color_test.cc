@@ -61,7 +61,7 @@ TEST(ColorTest, ToHsv) {
 }
 
 TEST(ColorTest, OnlyThreeChannels) {
-  const Tensor four = Tensor::Of<float>({1, 2, 3, 4}, Shape{1, 4});
+  const Tensor four = Tensor::Of<float>(std::vector<float>{1, 2, 3, 4}, Shape{1, 4});
   for (const char* op : {"RGBToHSV", "HSVToRGB"}) {
     EXPECT_NE(RunOp(op, {four}).status().message().find("Dimension must be 3 but is 4 for "),
               std::string_view::npos);

@@ -51,7 +51,8 @@ TEST(TridiagonalTest, Solve) {
       .Try({In({3, 1}, {1, 2, 3}), In({1, 2})})
       .Try({In({3, 2}, {1, 1, 2, 1, 3, 1}), In({2, 1})})
       .Try({In({3, 0}), In({0, 1})})
-      .Bad({In({2, 3}), In({3, 1})}, {}, Code::kInvalidArgument, "Dimension must be 3 but is 2 for ", "3 rows")
+      .Bad({In({2, 3}), In({3, 1})}, {}, Code::kInvalidArgument,
+           "Dimension must be 3 but is 2 for ", "3 rows")
       .Bad({In({3, 3}), In({4, 1})}, {}, Code::kInvalidArgument,
            "Dimensions must be equal, but are 3 and 4 for ", "same number")
       .Bad({In({2, 3, 3}), In({3, 1})}, {}, Code::kInvalidArgument,

@@ -21,10 +21,6 @@ Status SortedShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape ids, c.InputWithRank(1, 1));
   ASSIGN_OR_RETURN(const PartialShape data, c.InputWithRankAtLeast(0, 1));
   if (!data.known_rank()) return OkStatus();
-  if (!MergeDims(ids.dim(0), data.dim(0)).ok()) {
-    return InvalidArgument("segment_ids should be the same size as dimension 0 of input: ", ids,
-                           " against ", data);
-  }
   c.set_output(0, PartialShape{PartialShape::kUnknownDim}.Concatenate(Rest(data, 1)));
   return OkStatus();
 }

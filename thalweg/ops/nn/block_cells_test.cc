@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/test_values.h"
 #include "thalweg/testing/tolerance.h"
 
 namespace thalweg {

@@ -46,6 +46,13 @@ Status ToTensorShape(ShapeContext& c) {
     c.set_output(0, wanted);
     return OkStatus();
   }
+  const PartialShape other = c.input(2);
+  if (other.known_rank() && other.rank() >= values.rank()) {
+    return InvalidArgument("default_value.shape=", other,
+                           " and rt_input.flat_values.shape=", values,
+                           " are incompatible: default_value.rank = ", other.rank(),
+                           "  must be less than rt_input.flat_values.rank = ", values.rank());
+  }
   PartialShape made = PartialShape::OfRank(ragged);
   Dims inner;
   for (int d = 1; d < values.rank(); ++d) inner.push_back(values.dim(d));

@@ -9,6 +9,7 @@
 #include "thalweg/ops/random/test_recorded.h"
 #include "thalweg/testing/graph_runner.h"
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/test_values.h"
 
 namespace thalweg {
 namespace {
