@@ -9,6 +9,19 @@
 
 namespace thalweg {
 
+namespace {
+
+// What its strings hold outside of their tensors.
+size_t TextBytes(const Element& element) {
+  size_t bytes = 0;
+  for (const Tensor& tensor : element) {
+    if (tensor.dtype() == DType::kString) bytes += TextHeapBytes(tensor.flat<std::string>());
+  }
+  return bytes;
+}
+
+}  // namespace
+
 // Up to steps, of which few keepers of many small elements need a whole one.
 size_t SteppedCharge::Rounded(size_t bytes) {
   const size_t step = std::min(kStep, std::bit_ceil(bytes));
@@ -46,6 +59,25 @@ Status ChargeTexts(Allocator& allocator, const Element& element) {
   return OkStatus();
 }
 
+size_t OwedCharge::Add(Allocator& allocator, const Element& element) {
+  size_t bytes = KeptBytes(element);
+  if (!ChargeTexts(allocator, element).ok()) bytes += TextBytes(element);
+  owed_ += bytes;
+  IsPaid(allocator);
+  return bytes;
+}
+
+void OwedCharge::Remove(size_t bytes) {
+  const size_t owed = std::min(owed_, bytes);
+  owed_ -= owed;
+  charge_.Remove(bytes - owed);
+}
+
+bool OwedCharge::IsPaid(Allocator& allocator) {
+  if (owed_ > 0 && charge_.Add(allocator, owed_).ok()) owed_ = 0;
+  return owed_ == 0;
+}
+
 Status KeptElements::Push(Allocator& allocator, Element element) {
   const size_t bytes = KeptBytes(element);
   RETURN_IF_ERROR(Charge(allocator, element, bytes));
@@ -70,10 +102,8 @@ Status KeptElements::Explain(Status status) const {
   if (status.code() != Code::kResourceExhausted) return status;
   size_t bytes = charge_.bytes();
   for (const Kept& kept : elements_) {
-    for (const Tensor& tensor : kept.element) {
-      bytes += tensor.bytes();
-      if (tensor.dtype() == DType::kString) bytes += TextHeapBytes(tensor.flat<std::string>());
-    }
+    for (const Tensor& tensor : kept.element) bytes += tensor.bytes();
+    bytes += TextBytes(kept.element);
   }
   return status.WithContext(StrCat("one element more for a ", stage_, " stage, which keeps ",
                                    elements_.size(), " elements of ", bytes, " bytes"));

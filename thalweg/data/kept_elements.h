@@ -37,6 +37,21 @@ class SteppedCharge {
   size_t bytes_ = 0;
 };
 
+// Elements that go on also where there is no room for them: what could not be counted is owed, and
+// counts as soon as there is room. Who holds them takes no more until then.
+class OwedCharge {
+ public:
+  // Gives the bytes to remove when the element goes.
+  size_t Add(Allocator& allocator, const Element& element);
+  void Remove(size_t bytes);
+  // Whether all of them count.
+  bool IsPaid(Allocator& allocator);
+
+ private:
+  SteppedCharge charge_;
+  size_t owed_ = 0;
+};
+
 class KeptElements {
  public:
   // `stage`: what a message calls who keeps them, "Shuffle".

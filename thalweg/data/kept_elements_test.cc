@@ -171,10 +171,10 @@ TEST(KeptElementsTest, APrefetchMakesNoMoreThanThereIsRoomFor) {
   }
 }
 
-// Of elements that no allocator counts a map takes no more than there is room for; each call has one.
+// Of elements that no allocator counts a map takes no more than there is room for, and one.
 TEST(KeptElementsTest, AMapHasNoMoreUnderWayThanThereIsRoomFor) {
   std::atomic<int64_t> at_once{0}, most{0};
-  const auto first = FunctionOf([&](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
+  const auto first = FunctionOf([](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
     return std::vector<Tensor>{Tensor::Scalar(args[0].flat<int64_t>()[1])};
   });
   const DatasetPtr counted = MapDataset(
@@ -193,6 +193,33 @@ TEST(KeptElementsTest, AMapHasNoMoreUnderWayThanThereIsRoomFor) {
   }
   EXPECT_LE(most, kLimit / (kNumbers * 8) + 1);
   EXPECT_GT(most, 10);
+  EXPECT_EQ(puller.bytes_in_use(), 0);
+}
+
+TEST(OwedChargeTest, WhatFindsNoRoomCountsOnceThereIsSome) {
+  const AllocatorPtr allocator = MakeCpuAllocator(kLimit);
+  const auto half = [] {
+    return Element{*Tensor::AllocateHost(DType::kInt64, Shape{kLimit / 16 - 4096})};
+  };
+  OwedCharge charge;
+  const Element first = half(), second = half(), third = half();
+  const size_t one = charge.Add(*allocator, first);
+  EXPECT_EQ(charge.Add(*allocator, second), one);
+  EXPECT_TRUE(charge.IsPaid(*allocator));
+  EXPECT_EQ(charge.Add(*allocator, third), one);
+  EXPECT_FALSE(charge.IsPaid(*allocator));
+  charge.Remove(one);  // of any of them: what is owed goes first
+  EXPECT_TRUE(charge.IsPaid(*allocator));
+  EXPECT_GT(allocator->Stats().bytes_in_use, kLimit / 2);
+  const Element texts{Tensor::Scalar(std::string(kLimit, 'a'))};
+  const size_t long_one = charge.Add(*allocator, texts);
+  EXPECT_GT(long_one, static_cast<size_t>(kLimit));
+  EXPECT_FALSE(charge.IsPaid(*allocator));
+  charge.Remove(one);
+  EXPECT_FALSE(charge.IsPaid(*allocator));
+  charge.Remove(long_one);
+  charge.Remove(one);
+  EXPECT_EQ(allocator->Stats().bytes_in_use, 0);
 }
 
 }  // namespace
