@@ -18,6 +18,8 @@ struct InspectArgs {
   std::vector<std::string> feeds;    // of the plan; none: the signature's inputs
   std::vector<std::string> fetches;  // of the plan; none, and no targets: the signature's outputs
   std::vector<std::string> targets;  // nodes that the plan runs too
+  int64_t batch = 0;                 // above 0: what a signature costs for so many rows
+  std::vector<std::string> shapes;   // NAME=1,224,224,3: of inputs, for its costs
 };
 void Inspect(const InspectArgs& args);
 
@@ -28,9 +30,32 @@ struct RunArgs {
   std::vector<std::string> feeds;    // NAME=FILE.npy: names of its inputs, or of tensors
   std::vector<std::string> fetches;  // names of its outputs, or of tensors; none: all outputs
   std::string out;                   // FILE.npz; empty: a line for each value
+  std::string record;                // FILE.npz of feeds and values, for `verify`; empty: none
   int threads = -1;
 };
 void Run(const RunArgs& args);
+
+struct ConvertArgs {
+  std::string model;
+  std::vector<std::string> tags;
+  std::string signature;  // "": the default one
+  std::string out;
+  bool saved_model = false;
+  bool keep_batch_norms = false;
+  bool force = false;
+};
+void Convert(const ConvertArgs& args);
+
+struct VerifyArgs {
+  std::string model;
+  std::vector<std::string> tags;
+  std::string signature;
+  std::string reference;  // FILE.npz: in.NAME and out.NAME
+  double atol = 1e-6;
+  double rtol = 1e-4;
+  bool json = false;
+};
+void Verify(const VerifyArgs& args);
 
 struct ServeArgs {
   std::string cluster;  // JSON, or a file that holds it; empty: from the environment, or none

@@ -145,7 +145,7 @@ std::string NumberText(const Json& number) {
 std::string ElementText(const Json& value, const std::string& dtype) {
   if (dtype != "string") return value.is_array() ? value.dump() : NumberText(value);
   constexpr size_t kMostShown = 80;
-  std::string text = value.dump();
+  std::string text = value.is_object() ? "b64 " + value.at("b64").dump() : value.dump();
   if (text.size() <= kMostShown) return text;
   size_t cut = kMostShown - 4;
   while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) --cut;

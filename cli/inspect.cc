@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `thalweg inspect`: what a model is made of, or how a step of it would run.
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "commands.h"
 #include "file_work.h"
@@ -84,10 +86,101 @@ void PrintOperations(const Json& model) {
   if (!unknown.empty()) std::printf("unknown operations: %s\n", unknown.c_str());
 }
 
-void Summarize(const tw::Model& model, bool as_json) {
-  const Json facts =
-      GetJson([&](TwStatus* status) { return tw_model_describe(model.c(), status); });
-  if (as_json) {
+struct GivenShape {
+  std::string input;
+  std::vector<int64_t> dims;
+};
+
+// "x=1,224,224,3"; a dimension that is open is -1 or ?.
+GivenShape ParseGivenShape(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw WorkError("--shape needs NAME=1,224,224,3, got '" + text + "'");
+  }
+  GivenShape shape{text.substr(0, equals), {}};
+  size_t at = equals + 1;
+  while (at < text.size()) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string dim = text.substr(at, end - at);
+    char* rest = nullptr;
+    shape.dims.push_back(dim == "?" ? -1 : std::strtoll(dim.c_str(), &rest, 10));
+    if (dim.empty() || (rest != nullptr && *rest != 0)) {
+      throw WorkError("--shape needs NAME=1,224,224,3, got '" + text + "'");
+    }
+    at = end + 1;
+  }
+  return shape;
+}
+
+Json CostsOf(const tw::Model& model, const InspectArgs& args) {
+  std::vector<GivenShape> shapes;
+  for (const std::string& text : args.shapes) shapes.push_back(ParseGivenShape(text));
+  std::vector<const char*> inputs;
+  std::vector<const int64_t*> dims;
+  std::vector<int32_t> ranks;
+  for (const GivenShape& shape : shapes) {
+    inputs.push_back(shape.input.c_str());
+    dims.push_back(shape.dims.data());
+    ranks.push_back(static_cast<int32_t>(shape.dims.size()));
+  }
+  TwCostOptions options{};
+  options.struct_size = sizeof options;
+  options.batch = args.batch;
+  options.inputs = inputs.data();
+  options.dims = dims.data();
+  options.ranks = ranks.data();
+  options.num_inputs = static_cast<int32_t>(inputs.size());
+  return GetJson([&](TwStatus* status) -> TwBuffer* {
+    const int32_t place = tw_model_find_signature(model.c(), args.signature.c_str(), status);
+    return place < 0 ? nullptr : tw_model_costs(model.c(), place, &options, status);
+  });
+}
+
+std::string FlopsText(const Json& row) {
+  const std::string flops = Grouped(static_cast<uint64_t>(row.at("flops").get<double>()));
+  return row.at("not_counted").get<uint64_t>() == 0 ? flops : flops + "+?";
+}
+
+void PrintCosts(const Json& costs) {
+  std::printf("a step of %s for", costs.at("signature").get<std::string>().c_str());
+  for (const auto& [name, shape] : costs.at("inputs").items()) {
+    const Json tensor = {{"dtype", name}, {"shape", shape}};
+    std::printf(" %s", Described(tensor).c_str());
+  }
+  std::printf(": %s FLOPs, %s moved\n", FlopsText(costs).c_str(),
+              BytesText(costs.at("bytes").get<double>()).c_str());
+  TextTable table({"operation", "nodes", "FLOPs", "bytes"});
+  std::string unknown;
+  for (const Json& row : costs.at("operations")) {
+    const std::string name = row.at("name").get<std::string>();
+    if (!row.at("known").get<bool>()) unknown += (unknown.empty() ? "" : ", ") + name;
+    if (row.at("flops").get<double>() == 0) continue;
+    table.Add(
+        {name, row.at("count").dump(), FlopsText(row), BytesText(row.at("bytes").get<double>())});
+  }
+  if (!table.empty()) std::fputs(table.Text().c_str(), stdout);
+  if (!unknown.empty()) std::printf("not counted: %s\n", unknown.c_str());
+  if (costs.at("loop_flops").get<double>() > 0) {
+    std::printf("in loops: %s FLOPs, counted for one turn\n",
+                Grouped(static_cast<uint64_t>(costs.at("loop_flops").get<double>())).c_str());
+  }
+  std::printf("memory: parameters %s, constants %s, ",
+              BytesText(costs.at("parameter_bytes").get<double>()).c_str(),
+              BytesText(costs.at("constant_bytes").get<double>()).c_str());
+  if (costs.at("peak_bytes").is_null()) {
+    std::printf("activations unknown: give all inputs a --shape\n");
+    return;
+  }
+  const uint64_t values = costs.at("unknown_values").get<uint64_t>();
+  std::printf("activations at most %s%s\n", BytesText(costs.at("peak_bytes").get<double>()).c_str(),
+              values == 0 ? "" : (" and " + Count(values, "value") + " of unknown size").c_str());
+}
+
+void Summarize(const tw::Model& model, const InspectArgs& args) {
+  Json facts = GetJson([&](TwStatus* status) { return tw_model_describe(model.c(), status); });
+  const bool has_costs = args.batch > 0 || !args.shapes.empty();
+  if (has_costs) facts["costs"] = CostsOf(model, args);
+  if (args.json) {
     PrintJson(facts);
     return;
   }
@@ -100,6 +193,7 @@ void Summarize(const tw::Model& model, bool as_json) {
   PrintSignatures(facts);
   PrintVariables(facts);
   PrintOperations(facts);
+  if (has_costs) PrintCosts(facts.at("costs"));
 }
 
 // Without feeds, those of the signature; without fetches and targets, its outputs.
@@ -137,7 +231,7 @@ void Inspect(const InspectArgs& args) {
   if (args.plan) {
     PrintPlan(model, args);
   } else {
-    Summarize(model, args.json);
+    Summarize(model, args);
   }
 }
 

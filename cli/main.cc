@@ -83,8 +83,16 @@ void AddInspect(CLI::App& app, cli::InspectArgs& args) {
                      "The step of a signature, or of the fetches, before and after rewriting, and "
                      "its program")
           ->excludes(json);
-  inspect->add_option("--signature", args.signature, "That is planned (serving_default)")
-      ->needs(plan);
+  inspect->add_option("--signature", args.signature,
+                      "That is planned, or whose costs are told (serving_default)");
+  const std::string costs = "What a step of a signature costs: arithmetic and memory";
+  inspect->add_option("--batch", args.batch, "For so many rows of inputs that leave it open")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->excludes(plan)
+      ->group(costs);
+  inspect->add_option("--shape", args.shapes, "NAME=1,224,224,3: an input's shape")
+      ->excludes(plan)
+      ->group(costs);
   inspect->add_option("--fetch", args.fetches, "What the plan computes: NAME or NAME:INDEX")
       ->needs(plan);
   inspect->add_option("--target", args.targets, "A node that the plan runs too")->needs(plan);
@@ -102,9 +110,47 @@ void AddRun(CLI::App& app, cli::RunArgs& args) {
   run->add_option("--fetch", args.fetches,
                   "An output of the signature, or a tensor; by default, all outputs");
   run->add_option("--out", args.out, "FILE.npz for the values; without it, types and shapes");
+  run->add_option("--record", args.record,
+                  "FILE.npz for feeds and all values that can be recorded, for `verify`")
+      ->excludes("--out")
+      ->excludes("--fetch");
   run->add_option("--threads", args.threads, "-1: one a core; 0: none besides the caller's")
       ->check(CLI::Range(-1, 4096));
   run->callback([&args] { cli::Run(args); });
+}
+
+void AddConvert(CLI::App& app, cli::ConvertArgs& args) {
+  CLI::App* const convert = app.add_subcommand(
+      "convert", "Writes what a signature computes as a graph without variables and functions");
+  convert->add_option("MODEL", args.model, kModel)->required();
+  convert->add_option("OUT", args.out, "A GraphDef: .pb, or text: .pbtxt; a SavedModel's folder")
+      ->required();
+  convert->add_option("--tags", args.tags, kTags)->delimiter(',');
+  convert->add_option("--signature", args.signature, "By default serving_default, or the only one");
+  convert->add_flag("--saved-model", args.saved_model,
+                    "A SavedModel, which also holds what is in tables");
+  convert->add_flag("--keep-batch-norms", args.keep_batch_norms,
+                    "They become no part of weights: results have the same bits");
+  convert->add_flag("--force", args.force, "Replaces a file that is there");
+  convert->callback([&args] { cli::Convert(args); });
+}
+
+void AddVerify(CLI::App& app, cli::VerifyArgs& args) {
+  CLI::App* const verify = app.add_subcommand(
+      "verify", "Runs recorded feeds and names the first node whose value is not the recorded one");
+  verify->add_option("MODEL", args.model, kModel)->required();
+  verify
+      ->add_option("--reference", args.reference,
+                   "FILE.npz of arrays in.NAME and out.NAME: names of the signature, or tensors")
+      ->required();
+  verify->add_option("--tags", args.tags, kTags)->delimiter(',');
+  verify->add_option("--signature", args.signature, "By default serving_default, or the only one");
+  verify->add_option("--atol", args.atol, "Absolute tolerance of floating-point numbers (1e-6)")
+      ->check(CLI::NonNegativeNumber);
+  verify->add_option("--rtol", args.rtol, "Relative tolerance (1e-4)")
+      ->check(CLI::NonNegativeNumber);
+  verify->add_flag("--json", args.json, "For programs");
+  verify->callback([&args] { cli::Verify(args); });
 }
 
 int RunMain(int argc, char** argv) {
@@ -117,6 +163,10 @@ int RunMain(int argc, char** argv) {
   AddInspect(app, inspect);
   cli::RunArgs run;
   AddRun(app, run);
+  cli::ConvertArgs convert;
+  AddConvert(app, convert);
+  cli::VerifyArgs verify;
+  AddVerify(app, verify);
   cli::AddCheckpoint(app);
   cli::AddRecords(app);
   cli::AddEvents(app);

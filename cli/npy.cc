@@ -264,8 +264,50 @@ std::string NpyOf(const tw::Tensor& tensor, const std::string& name) {
   return bytes;
 }
 
-void WriteNpz(const std::string& path,
-              const std::vector<std::pair<std::string, tw::Tensor>>& arrays) {
+bool HasNpyType(TwDataType dtype) {
+  const auto is_it = [&](const NpyType& known) { return known.dtype == dtype; };
+  return dtype == tw::kString || std::any_of(std::begin(kTypes), std::end(kTypes), is_it);
+}
+
+// The central directory at the end says where members lie; NumPy adds nothing between them.
+NamedArrays ReadNpz(const std::string& path) {
+  const std::string bytes = ReadFile(path);
+  const size_t end = bytes.rfind("PK\x05\x06");
+  if (!bytes.starts_with("PK") || end == std::string::npos || bytes.size() - end < 22) {
+    Fail(path, "is no .npz archive, or is cut off");
+  }
+  const auto number = [&](size_t at, size_t width) {
+    if (at + width > bytes.size()) Fail(path, "the archive is damaged");
+    size_t value = 0;
+    for (size_t i = 0; i < width; ++i) {
+      value |= static_cast<size_t>(static_cast<uint8_t>(bytes[at + i])) << (8 * i);
+    }
+    return value;
+  };
+  const auto part = [&](size_t at, size_t size) {
+    if (at > bytes.size() || size > bytes.size() - at) Fail(path, "the archive is damaged");
+    return bytes.substr(at, size);
+  };
+  NamedArrays arrays;
+  size_t at = number(end + 16, 4);
+  for (size_t left = number(end + 10, 2); left > 0; --left) {
+    if (part(at, 4) != "PK\x01\x02") Fail(path, "the archive is damaged");
+    const size_t size = number(at + 24, 4), name_size = number(at + 28, 2);
+    std::string name = part(at + 46, name_size);
+    if (number(at + 10, 2) != 0) {
+      Fail(path, "'" + name + "' is compressed; save it with numpy.savez");
+    }
+    const size_t local = number(at + 42, 4);
+    const size_t data = local + 30 + number(local + 26, 2) + number(local + 28, 2);
+    at += 46 + name_size + number(at + 30, 2) + number(at + 32, 2);
+    if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    tw::Tensor array = ParseNpy(part(data, size), path + ": '" + name + "'");
+    arrays.emplace_back(std::move(name), std::move(array));
+  }
+  return arrays;
+}
+
+void WriteNpz(const std::string& path, const NamedArrays& arrays) {
   constexpr size_t kMost = 0xffffffff;
   std::string archive, directory;
   for (const auto& [key, tensor] : arrays) {

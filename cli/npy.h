@@ -3,6 +3,7 @@
 //
 //   tw::Tensor x = ReadNpy("x.npy");                         // throws FileError
 //   WriteNpz("out.npz", {{"y", y}, {"scores", scores}});
+//   for (const auto& [name, array] : ReadNpz("out.npz")) ...
 //
 // Little-endian numbers in C order, and texts: read as bytes (S) or UTF-8 (U), without the zeros at
 // their ends, written as bytes. Objects and structures are refused. An .npz is a zip
@@ -30,7 +31,11 @@ tw::Tensor ReadNpy(const std::string& path);
 // The bytes of an .npy file, and back; `name` is for messages.
 std::string NpyOf(const tw::Tensor& tensor, const std::string& name);
 tw::Tensor ParseNpy(const std::string& bytes, const std::string& name);
-void WriteNpz(const std::string& path,
-              const std::vector<std::pair<std::string, tw::Tensor>>& arrays);
+// Whether NumPy has a type for such elements.
+bool HasNpyType(TwDataType dtype);
+
+using NamedArrays = std::vector<std::pair<std::string, tw::Tensor>>;
+NamedArrays ReadNpz(const std::string& path);
+void WriteNpz(const std::string& path, const NamedArrays& arrays);
 
 }  // namespace cli

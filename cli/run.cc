@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `thalweg run`: a model once, by the names of a signature or of tensors.
-#include <algorithm>
 #include <cstdio>
 #include <iterator>
 
@@ -12,7 +11,7 @@
 namespace cli {
 namespace {
 
-using Named = std::vector<std::pair<std::string, tw::Tensor>>;
+using Named = NamedArrays;
 
 // "float32", as Python calls it.
 std::string TypeName(TwDataType dtype) {
@@ -44,35 +43,40 @@ Named ReadFeeds(const std::vector<std::string>& given) {
   return feeds;
 }
 
-// A name of the signature, or of the graph.
-std::string TensorOf(const std::vector<tw::ModelTensor>& tensors, const std::string& name) {
-  const auto at = std::find_if(tensors.begin(), tensors.end(),
-                               [&](const tw::ModelTensor& t) { return t.name == name; });
-  return at == tensors.end() ? name : at->tensor;
-}
-
 // Only what the fetches need.
 Named RunFetches(const tw::Model& model, const tw::ModelSignature& signature, const Named& feeds,
                  const std::vector<std::string>& fetches) {
-  std::vector<std::string> fed, fetched;
-  std::vector<TwTensor*> values;
+  std::vector<const char*> fed;
+  std::vector<TwTensor*> values, results(fetches.size());
   for (const auto& [name, value] : feeds) {
-    fed.push_back(TensorOf(signature.inputs, name));
+    fed.push_back(name.c_str());
     values.push_back(value.c());
   }
-  for (const std::string& name : fetches) fetched.push_back(TensorOf(signature.outputs, name));
-  std::vector<TwTensor*> results(fetches.size());
+  const int32_t place = tw_model_find_signature(model.c(), signature.name.c_str(), nullptr);
   tw::internal::StatusHolder status;
-  tw_session_run_names(tw_model_session(model.c()), nullptr, Pointers(fed).data(), values.data(),
-                       static_cast<int32_t>(fed.size()), Pointers(fetched).data(),
-                       static_cast<int32_t>(fetched.size()), nullptr, 0, results.data(), nullptr,
-                       status.c);
-  const tw::Status ran = status.Take();
-  // The session knows nothing of the model.
-  if (!ran.ok()) tw::Status(ran.code(), model.path() + ": " + ran.message()).OrThrow();
+  tw_model_fetch(model.c(), place, nullptr, fed.data(), values.data(),
+                 static_cast<int32_t>(fed.size()), Pointers(fetches).data(),
+                 static_cast<int32_t>(fetches.size()), results.data(), status.c);
+  status.Take().OrThrow();
   Named arrays;
   for (size_t i = 0; i < results.size(); ++i) arrays.emplace_back(fetches[i], results[i]);
   return arrays;
+}
+
+// Feeds, and every tensor of the step that can be recorded, under the names that `verify` reads.
+void Record(const tw::Model& model, const tw::ModelSignature& signature, const Named& feeds,
+            const std::string& path) {
+  const Json names = GetJson([&](TwStatus* status) -> TwBuffer* {
+    const int32_t place = tw_model_find_signature(model.c(), signature.name.c_str(), status);
+    return place < 0 ? nullptr : tw_model_recordable(model.c(), place, status);
+  });
+  NamedArrays recorded;
+  for (const auto& [name, value] : feeds) recorded.emplace_back("in." + name, value);
+  for (const auto& [name, value] :
+       RunFetches(model, signature, feeds, names.get<std::vector<std::string>>())) {
+    if (HasNpyType(value.dtype())) recorded.emplace_back("out." + name, value);
+  }
+  WriteNpz(path, recorded);
 }
 
 Named RunAll(const tw::Model& model, const tw::ModelSignature& signature, const Named& feeds) {
@@ -88,9 +92,13 @@ void Run(const RunArgs& args) {
   const Named feeds = ReadFeeds(args.feeds);
   tw::Result<tw::ModelSignature> found = model.Signature(args.signature);
   // Tensors of a graph have names also where it has no signature.
-  const bool is_needed = args.fetches.empty() || !args.signature.empty();
+  const bool is_needed = args.fetches.empty() || !args.signature.empty() || !args.record.empty();
   if (!found.ok() && is_needed) found.status().OrThrow();
   const tw::ModelSignature signature = found.ok() ? found.value() : tw::ModelSignature();
+  if (!args.record.empty()) {
+    Record(model, signature, feeds, args.record);
+    return;
+  }
   const Named arrays = args.fetches.empty() ? RunAll(model, signature, feeds)
                                             : RunFetches(model, signature, feeds, args.fetches);
   if (!args.out.empty()) {

@@ -5,7 +5,7 @@
     check_text.py [ROOT]
 
 No file mentions folders outside the checkout or notes to come back later; every C++ and Python source begins with its license
-line. Spelling is American, as in the API; "cancelled" keeps two l, as the status code has them.
+line; threads of the core are started by its class for them. Spelling is American, as in the API; "cancelled" keeps two l, as the status code has them.
 """
 import os
 import re
@@ -20,6 +20,8 @@ BANNED = (
     (re.compile(r"(?i)colo" r"ur|behavio" r"ur|neighbo" r"ur|(?<![a-z])centr" r"ed?(?![a-z])|canc" r"eled|licen" r"ce|"
                 r"(?:quant|initial|normal|serial|summar|vector|minim|regular|penal|factor|recogn|optim)is" r"(?:e|ed|es|er|ers|ing|ation)(?![a-z])"),
      "British spelling"))
+THREAD = re.compile(r"\bstd::(?:j?thread\b(?!::)|async\b)|\bpthread_create\b")
+MAY_START_THREADS = re.compile(r"^thalweg/(?:testing/|base/thread\.)|/test_[^/]*$|_(?:test|benchmark|fuzz)\.\w+$")
 TERMINATE = re.compile(r"\bstd::terminate\b")  # compilers call it too, so tools/check_built.py cannot tell
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
 
@@ -30,6 +32,8 @@ def check_text(path, text):
         complaints += [f"{path}:{number}: mentions {what}" for pattern, what in BANNED if pattern.search(line)]
         if path.startswith("thalweg/") and TERMINATE.search(line):
             complaints.append(f"{path}:{number}: ends the process")
+        if path.startswith(("thalweg/", "cli/")) and THREAD.search(line) and not MAY_START_THREADS.search(path):
+            complaints.append(f"{path}:{number}: starts a thread, for which there is thalweg/base/thread.h")
     if path.endswith((".cc", ".h", ".cu", ".c", ".cpp", ".py", ".pyi")) and text.strip():
         if LICENSE not in "\n".join(text.split("\n")[:2]):
             complaints.append(f"{path}: lacks the line {LICENSE}")

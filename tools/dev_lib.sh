@@ -67,6 +67,8 @@ make_venv() {
   "$base" -m venv "$folder" || return 1
   local pip=("$folder/bin/python" -m pip install -q --disable-pip-version-check)
   [[ ${3:-} = whole ]] && pip+=(--no-deps --no-compile) # the file names all: some are older than what they would ask for
+  # With wheel there, all is built before anything is installed: a set-up would import what stands beside it otherwise.
+  if line=$(grep '^wheel==' "$requirements"); then "${pip[@]}" "$line" || return 1; fi
   if [[ ${3:-} = optional ]]; then
     while read -r line; do
       "${pip[@]}" "$line" || say "not available here: $line"

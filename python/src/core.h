@@ -125,12 +125,15 @@ bool AddGraphTypes(PyObject* module);
 bool AddSessionTypes(PyObject* module);
 bool AddServerType(PyObject* module);
 bool AddOptimizerType(PyObject* module);
+PyObject* OptimizerKinds(PyObject*, PyObject*);  // the table of the core, a function of the module
 bool AddSaverType(PyObject* module);
 bool AddCheckpointType(PyObject* module);
 bool AddEventFileType(PyObject* module);
 bool AddMemoryType(PyObject* module);
 bool AddMessageType(PyObject* module);
 bool AddModelTypes(PyObject* module);
+// A function of the module.
+PyObject* ReadSavedModel(PyObject* module, PyObject* args);
 PyTypeObject* AddType(PyObject* module, PyType_Spec* spec);
 
 // add_node(op, name, inputs, controls, attrs, device, site): see graph_nodes.cc.

@@ -219,8 +219,9 @@ PyMethodDef graph_methods[] = {
     {"_function_definition", GraphFunctionDefinition, METH_VARARGS,
      "_function_definition(name, arguments, results, result names): a FunctionDef."},
     {"_gradients", GraphGradients, METH_VARARGS,
-     "_gradients(ys, xs, grad_ys, stops, allow_unconnected, colocate, scope, site, steps): "
-     "steps are tuples of inputs, outputs, function of the gradients of the outputs."},
+     "_gradients(ys, xs, grad_ys, stops, allow_unconnected, colocate, scope, site, steps, place): "
+     "steps are tuples of inputs, outputs, function of a place and the gradients of the outputs; "
+     "place: None, or that of the step whose function asks."},
     {"_set_back_edge", GraphSetBackEdge, METH_VARARGS, "_set_back_edge(merge, index, source)"},
     {"_set_input", GraphSetInput, METH_VARARGS, "_set_input(node, index, source)"},
     {"_add_control_input", GraphAddControlInput, METH_VARARGS, "_add_control_input(node, before)"},

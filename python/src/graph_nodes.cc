@@ -143,8 +143,8 @@ bool SetInputs(PyObject* graph, TwNodeBuilder* builder, PyObject* inputs, PyObje
       return false;
     }
     if (reinterpret_cast<TensorObject*>(input)->graph != graph) {
-      PyErr_Format(PyExc_ValueError, "Tensor %R must be from the same graph as the new operation.",
-                   input);
+      PyErr_Format(PyExc_ValueError, "%S must be from the same graph as %S.", input,
+                   i > 0 ? PyList_GET_ITEM(inputs, 0) : graph);
       return false;
     }
     tw_node_builder_input(builder, OutputOf(input));
@@ -334,8 +334,11 @@ struct PythonStep {
   std::vector<TwOutput> inputs, outputs;
 };
 
+constexpr const char* kPlace = "thalweg gradient place";
+
 // An error of the function stays set.
-TwCode CallStep(void* argument, const TwGradient* incoming, TwGradient* made) {
+TwCode CallStep(void* argument, const TwGradientPlace* place, const TwGradient* incoming,
+                TwGradient* made) {
   constexpr TwCode kFailed = 2;
   const auto& step = *static_cast<const PythonStep*>(argument);
   const Ref list(PyList_New(0));
@@ -344,7 +347,9 @@ TwCode CallStep(void* argument, const TwGradient* incoming, TwGradient* made) {
     const Ref item(GradientToPython(step.graph, incoming[i]));
     if (!item || PyList_Append(list.get(), item.get()) != 0) return kFailed;
   }
-  const Ref result(PyObject_CallOneArg(step.function, list.get()));
+  const Ref here(PyCapsule_New(const_cast<TwGradientPlace*>(place), kPlace, nullptr));
+  if (!here) return kFailed;
+  const Ref result(PyObject_CallFunctionObjArgs(step.function, here.get(), list.get(), nullptr));
   if (!result) return kFailed;
   const Ref fast(PySequence_Fast(result.get(), "expected a list of gradients"));
   if (!fast) return kFailed;
@@ -378,12 +383,13 @@ bool StepsOf(PyObject* graph, PyObject* sequence, std::vector<PythonStep>* steps
 
 PyObject* GraphGradients(PyObject* self, PyObject* args) {
   PyObject* lists[5];
+  PyObject* place = nullptr;
   int allow_unconnected = 0;
   int colocate = 0;
   const char* scope = nullptr;
   const char* site = nullptr;
-  if (!PyArg_ParseTuple(args, "OOOOppssO", &lists[0], &lists[1], &lists[2], &lists[3],
-                        &allow_unconnected, &colocate, &scope, &site, &lists[4])) {
+  if (!PyArg_ParseTuple(args, "OOOOppssOO", &lists[0], &lists[1], &lists[2], &lists[3],
+                        &allow_unconnected, &colocate, &scope, &site, &lists[4], &place)) {
     return nullptr;
   }
   std::vector<TwOutput> ys;
@@ -417,6 +423,10 @@ PyObject* GraphGradients(PyObject* self, PyObject* args) {
   }
   options.steps = steps.data();
   options.num_steps = static_cast<int32_t>(steps.size());
+  if (place != Py_None) {
+    options.within = static_cast<const TwGradientPlace*>(PyCapsule_GetPointer(place, kPlace));
+    if (options.within == nullptr) return nullptr;
+  }
   std::vector<TwGradient> gradients(xs.size());
   const StatusPtr status = NewStatus();
   if (tw_graph_gradients(GraphOf(self), ys.data(), static_cast<int32_t>(ys.size()), xs.data(),

@@ -6,10 +6,13 @@
 namespace thalweg_python {
 namespace {
 
-// A part of a tree; `tree` is a capsule, which every part of it keeps.
+// A part of a tree; `tree` is a capsule, which every part of it keeps. A root may be bytes of a
+// message of `type` that nobody has asked for yet: then it has neither.
 struct MessagePartObject {
   PyObject_HEAD PyObject* tree;
   const TwMessagePart* part;
+  TwBuffer* unread;
+  const char* type;
 };
 
 PyTypeObject* part_type = nullptr;
@@ -32,6 +35,7 @@ PyObject* MakePart(PyObject* tree, const TwMessagePart* part) {
 void PartDealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   Py_XDECREF(reinterpret_cast<MessagePartObject*>(self)->tree);
+  tw_buffer_free(reinterpret_cast<MessagePartObject*>(self)->unread);
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -149,9 +153,11 @@ PyObject* FieldValue(const TwMessageField& field, PyObject* reader, PyObject* tr
 
 PyObject* PartValues(PyObject* self, PyObject* readers) {
   if (!PyDict_Check(readers)) return PyErr_Format(PyExc_TypeError, "values() takes a dict");
+  const TwMessagePart* const part = PartOf(self);
+  if (part == nullptr) return nullptr;
   PyObject* tree = reinterpret_cast<MessagePartObject*>(self)->tree;
   TwMessageField fields[TW_MESSAGE_FIELDS];
-  const int32_t count = tw_message_fields(PartOf(self), fields, TW_MESSAGE_FIELDS);
+  const int32_t count = tw_message_fields(part, fields, TW_MESSAGE_FIELDS);
   PyObject* values = PyDict_New();
   for (int32_t i = 0; values != nullptr && i < count; ++i) {
     PyObject* number = PyLong_FromLong(fields[i].number);
@@ -170,16 +176,20 @@ PyObject* PartValues(PyObject* self, PyObject* readers) {
 }
 
 PyObject* PartUnknown(PyObject* self, PyObject*) {
+  const TwMessagePart* const part = PartOf(self);
+  if (part == nullptr) return nullptr;
   size_t size = 0;
-  const char* bytes = tw_message_unknown(PartOf(self), &size);
+  const char* bytes = tw_message_unknown(part, &size);
   return PyBytes_FromStringAndSize(bytes, static_cast<Py_ssize_t>(size));
 }
 
 PyObject* PartSerialize(PyObject* self, PyObject*) {
+  const TwMessagePart* const part = PartOf(self);
+  if (part == nullptr) return nullptr;
   const StatusPtr status = NewStatus();
   TwBuffer* bytes = nullptr;
   Py_BEGIN_ALLOW_THREADS;
-  bytes = tw_message_serialize(PartOf(self), status.get());
+  bytes = tw_message_serialize(part, status.get());
   Py_END_ALLOW_THREADS;
   return BytesOrRaise(bytes, status.get(), nullptr);
 }
@@ -192,6 +202,14 @@ PyMethodDef methods[] = {
     {"serialize", PartSerialize, METH_NOARGS, "The bytes of the message."},
     {nullptr, nullptr, 0, nullptr}};
 
+// Bytes that are no such message.
+PyObject* RaiseValueError(const TwStatus* status) {
+  PyObject* text = Text(tw_status_message(status));
+  if (text != nullptr) PyErr_SetObject(PyExc_ValueError, text);
+  Py_XDECREF(text);
+  return nullptr;
+}
+
 PyObject* ParseMessage(PyObject*, PyObject* args) {
   const char* type = nullptr;
   Py_buffer data;
@@ -202,13 +220,21 @@ PyObject* ParseMessage(PyObject*, PyObject* args) {
   message.reset(tw_message_parse(type, data.buf, static_cast<size_t>(data.len), status.get()));
   Py_END_ALLOW_THREADS;
   PyBuffer_Release(&data);
-  if (!message) {
-    PyObject* text = Text(tw_status_message(status.get()));
-    if (text != nullptr) PyErr_SetObject(PyExc_ValueError, text);
-    Py_XDECREF(text);
-    return nullptr;
-  }
-  return RootOf(std::move(message));
+  return message ? RootOf(std::move(message)) : RaiseValueError(status.get());
+}
+
+// Makes a tree of bytes that are asked for now; false with an error. It keeps the lock of Python, so
+// that no other thread does the same.
+bool Read(MessagePartObject* self) {
+  const StatusPtr status = NewStatus();
+  MessagePtr message(tw_message_parse(self->type, tw_buffer_data(self->unread),
+                                      tw_buffer_size(self->unread), status.get()));
+  if (!message) return RaiseValueError(status.get()) != nullptr;
+  self->tree = PyCapsule_New(message.get(), kTree, FreeTree);
+  if (self->tree == nullptr) return false;
+  self->part = tw_message_root(message.release());
+  tw_buffer_free(std::exchange(self->unread, nullptr));
+  return true;
 }
 
 PyMethodDef functions[] = {
@@ -223,7 +249,8 @@ PyMethodDef functions[] = {
 bool IsPart(PyObject* object) { return PyObject_TypeCheck(object, part_type); }
 
 const TwMessagePart* PartOf(PyObject* self) {
-  return reinterpret_cast<MessagePartObject*>(self)->part;
+  auto* part = reinterpret_cast<MessagePartObject*>(self);
+  return part->unread == nullptr || Read(part) ? part->part : nullptr;
 }
 
 PyObject* RootOf(MessagePtr message) {
@@ -234,6 +261,17 @@ PyObject* RootOf(MessagePtr message) {
   PyObject* part = MakePart(tree, root);
   Py_DECREF(tree);
   return part;
+}
+
+PyObject* UnreadRoot(TwBuffer* bytes, const char* type) {
+  auto* made = reinterpret_cast<MessagePartObject*>(part_type->tp_alloc(part_type, 0));
+  if (made == nullptr) {
+    tw_buffer_free(bytes);
+    return nullptr;
+  }
+  made->unread = bytes;
+  made->type = type;
+  return reinterpret_cast<PyObject*>(made);
 }
 
 bool AddMessageType(PyObject* module) {

@@ -14,11 +14,15 @@ struct MessageDeleter {
 };
 using MessagePtr = std::unique_ptr<TwMessage, MessageDeleter>;
 
-// Whether it is a part of a tree, and which.
+// Whether it is a part of a tree, and which: null with an error where its bytes, which are read
+// now, are no such message.
 bool IsPart(PyObject* object);
 const TwMessagePart* PartOf(PyObject* part);
 // The root of a tree, which Python owns from here on.
 PyObject* RootOf(MessagePtr message);
+// The root of a tree that is made of the bytes, which it takes, when somebody asks for it. `type`
+// stays.
+PyObject* UnreadRoot(TwBuffer* bytes, const char* type);
 
 // make_message(message).
 PyObject* MakeTree(PyObject* module, PyObject* message);

@@ -245,7 +245,10 @@ bool PutUnknown(TwMessagePart* part, PyObject* message, PyObject* bytes, TwStatu
 bool FillValues(TwMessagePart* part, PyObject* message, TwStatus* status) {
   const Ref held(PyObject_GetAttr(message, names().part));
   if (!held) return false;
-  if (IsPart(held.get())) return MergeInto(part, PartOf(held.get()), status);
+  if (IsPart(held.get())) {
+    const TwMessagePart* const from = PartOf(held.get());
+    return from != nullptr && MergeInto(part, from, status);
+  }
   const Ref values(PyObject_GetAttr(message, names().values));
   const Ref writers(PyObject_CallMethodNoArgs(message, names().writers));
   const Ref unknown(PyObject_GetAttr(message, names().unknown));

@@ -149,10 +149,12 @@ PyObject* EnvironmentReset(PyObject* self, PyObject* containers) {
 PyObject* ResetTarget(PyObject*, PyObject* args) {
   const char* target = nullptr;
   PyObject* containers = nullptr;
-  long long timeout_ms = 0;
-  if (!PyArg_ParseTuple(args, "sOL", &target, &containers, &timeout_ms)) return nullptr;
+  const char* config = nullptr;
+  Py_ssize_t config_size = 0;
+  if (!PyArg_ParseTuple(args, "sOz#", &target, &containers, &config, &config_size)) return nullptr;
   return ResetNamed(containers, [=](const char* const* names, int32_t n, TwStatus* status) {
-    return tw_target_reset(target, names, n, timeout_ms, status);
+    return tw_target_reset_config(target, names, n, config, static_cast<size_t>(config_size),
+                                  status);
   });
 }
 
@@ -256,8 +258,13 @@ PyMethodDef functions[] = {
      "tensor_to_proto(value, dtype=0): TensorProto bytes."},
     {"tensor_from_proto", TensorFromProto, METH_O, "The array of TensorProto bytes."},
     {"reset_target", ResetTarget, METH_VARARGS,
-     "reset_target(target, containers, timeout_ms): drops all state of a server's containers."},
+     "reset_target(target, containers, config): drops all state of a server's containers."},
+    {"read_saved_model", ReadSavedModel, METH_VARARGS,
+     "read_saved_model(path, tags): (bytes of the MetaGraphDef, JSON of what else it has)."},
     {"code_name", CodeName, METH_O, "The name of a canonical code."},
+    {"optimizer_kinds", OptimizerKinds, METH_NOARGS,
+     "{kind: (operation after Apply, has a Nesterov form, arguments, {slot: what it begins with}, "
+     "{hyper-parameter: default})} of the core's optimizers."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

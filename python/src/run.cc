@@ -4,18 +4,25 @@
 #include <algorithm>
 #include <chrono>
 
+#include "message.h"
+
 namespace thalweg_python {
 namespace {
 
 // Requests that a session remembers; beyond it the older half goes.
 constexpr size_t kMaxPrepared = 256;
 
+// A message of this package takes the bytes as they are: most steps are traced for one of many that
+// somebody looks at.
 bool GiveMetadata(TwBuffer* buffer, PyObject* metadata) {
   if (buffer == nullptr) return true;
-  PyObject* bytes = BytesOrRaise(buffer, nullptr, nullptr);
-  if (bytes == nullptr) return false;
-  PyObject* done = PyObject_CallMethod(metadata, "ParseFromString", "O", bytes);
-  Py_DECREF(bytes);
+  const bool is_own = PyObject_HasAttrString(metadata, "_take") != 0;
+  PyObject* given = is_own ? UnreadRoot(buffer, "tensorflow.RunMetadata")
+                           : BytesOrRaise(buffer, nullptr, nullptr);
+  if (given == nullptr) return false;
+  const char* const method = is_own ? "_take" : "ParseFromString";
+  PyObject* done = PyObject_CallMethod(metadata, method, "O", given);
+  Py_DECREF(given);
   Py_XDECREF(done);
   return done != nullptr;
 }
@@ -35,6 +42,12 @@ PreparedPtr Prepare(PyObject* self, PyObject* fetches, PyObject* feed_dict, Key 
   SessionState* state = AsSession(self)->state;
   auto prepared = std::make_shared<Prepared>();
   PyObject* graph = AsSession(self)->graph;
+  if (tw_graph_num_nodes(GraphOf(graph)) == 0) {
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "The Session graph is empty. Add operations to the graph before calling run().");
+    return nullptr;
+  }
   if (!prepared->request.AddFetches(graph, fetches) ||
       !prepared->request.AddFeeds(graph, feed_dict) ||
       !Compile(self, prepared.get(), options, millis)) {

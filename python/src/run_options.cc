@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_options.h"
 
-#include <algorithm>
 #include <string_view>
 
 namespace thalweg_python {
@@ -62,9 +61,8 @@ bool FillOptions(PyObject* given, long long spent_millis, TwRunOptions* options)
       !fields.Long("output_partition_graphs", &partitions) || !CollectiveKeyOf(fields, &key)) {
     return false;
   }
-  if (timeout != 0) {
-    tw_run_options_timeout_ms(options, std::max(timeout - spent_millis, std::min(timeout, 1LL)));
-  }
+  tw_run_options_timeout_ms(options, timeout);
+  tw_run_options_timeout_spent_ms(options, spent_millis);
   tw_run_options_trace_level(options, static_cast<int32_t>(trace));
   tw_run_options_output_partition_graphs(options, partitions != 0);
   tw_run_options_collective_graph_key(options, key);

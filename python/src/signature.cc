@@ -233,7 +233,9 @@ bool Request::AddFeed(PyObject* graph, PyObject* key) {
   }
   bool added = IsTensor(tensor);
   if (!added) {
-    PyErr_Format(PyExc_TypeError, "Cannot interpret feed_dict key as Tensor: %R is no tensor.",
+    PyErr_Format(PyExc_TypeError,
+                 "Cannot interpret feed_dict key as Tensor: The name %R refers to an Operation, not a "
+                 "Tensor.",
                  key);
   } else {
     added = SameGraph(graph, tensor, "Feed");
@@ -317,6 +319,12 @@ TensorPtr Request::FeedValue(size_t i, PyObject* value) const {
   }
   TensorPtr tensor = TensorFromPython(value, feed.dtype, true);
   if (!tensor) {
+    if (PyLong_Check(value) && PyErr_ExceptionMatches(PyExc_TypeError)) {
+      PyErr_Format(PyExc_TypeError,
+                   "Type of feed value %R with type %R is not compatible with Tensor type <class "
+                   "'numpy.%s'>. No value of that type is the same.",
+                   value, Py_TYPE(value), TypeName(feed.dtype));
+    }
     NameFeedInError(i);
     return nullptr;
   }

@@ -132,6 +132,67 @@ PyMethodDef methods[] = {
 
 }  // namespace
 
+namespace {
+
+// Row by row to `table`, a new list or dict, until `row` finds none.
+template <class AddRow>
+PyObject* Filled(PyObject* table, const AddRow& row) {
+  bool more = table != nullptr;
+  for (int32_t i = 0; more; ++i) more = row(i);
+  if (PyErr_Occurred()) Py_CLEAR(table);
+  return table;
+}
+
+bool Put(PyObject* dict, const char* name, PyObject* value) {
+  const bool done = value != nullptr && PyDict_SetItemString(dict, name, value) == 0;
+  Py_XDECREF(value);
+  return done;
+}
+
+PyObject* Arguments(int32_t kind) {
+  PyObject* names = PyList_New(0);
+  return Filled(names, [&](int32_t i) {
+    const char* name = tw_optimizer_kind_argument(kind, i);
+    if (name == nullptr) return false;
+    PyObject* text = PyUnicode_FromString(name);
+    const bool done = text != nullptr && PyList_Append(names, text) == 0;
+    Py_XDECREF(text);
+    return done;
+  });
+}
+
+PyObject* Slots(int32_t kind) {
+  PyObject* slots = PyDict_New();
+  return Filled(slots, [&](int32_t i) {
+    const char* initial = nullptr;
+    const char* name = tw_optimizer_kind_slot(kind, i, &initial);
+    return name != nullptr && Put(slots, name, PyUnicode_FromString(initial));
+  });
+}
+
+PyObject* Numbers(int32_t kind) {
+  PyObject* numbers = PyDict_New();
+  return Filled(numbers, [&](int32_t i) {
+    double value = 0;
+    const char* name = tw_optimizer_kind_number(kind, i, &value);
+    return name != nullptr && Put(numbers, name, PyFloat_FromDouble(value));
+  });
+}
+
+}  // namespace
+
+PyObject* OptimizerKinds(PyObject*, PyObject*) {
+  PyObject* kinds = PyDict_New();
+  return Filled(kinds, [&](int32_t i) {
+    const char* operation = nullptr;
+    int32_t has_nesterov = 0;
+    const char* kind = tw_optimizer_kind(i, &operation, &has_nesterov);
+    return kind != nullptr && Put(kinds, kind,
+                                  Py_BuildValue("(sNNNN)", operation, PyBool_FromLong(has_nesterov),
+                                                Arguments(i), Slots(i), Numbers(i)));
+  });
+}
+
 bool AddOptimizerType(PyObject* module) {
   static PyType_Slot optimizer_slots[] = {
       {Py_tp_new, reinterpret_cast<void*>(OptimizerNew)},

@@ -82,9 +82,9 @@ def test_imports_of_every_form(tmp_path):
 def test_what_is_missing_says_so(tmp_path):
     status, out, errors = launch(tmp_path, """
         import tensorflow as tf
-        from tensorflow.python.ops.ragged import ragged_tensor
+        from tensorflow.python.ops.ragged import ragged_dispatch
         for attempt in ("import tensorflow.python.no_such_module", "import tensorflow.saver",
-                        "from tensorflow.python.ops import no_such_name", "ragged_tensor.RaggedTensor()", "tf.profiler.profile()",
+                        "from tensorflow.python.ops import no_such_name", "ragged_dispatch.RaggedDispatcher()", "tf.profiler.profile()",
                         "from tensorflow.contrib import tensor_forest", "tf.contrib.tensor_forest.no_such_name"):
             try:
                 exec(attempt)
@@ -96,7 +96,7 @@ def test_what_is_missing_says_so(tmp_path):
         "No module named 'tensorflow.python.no_such_module' in TensorFlow 1.15, for which Thalweg stands in",
         "No module named 'tensorflow.saver' in TensorFlow 1.15, for which Thalweg stands in",
         "cannot import name 'no_such_name' from 'tensorflow.python.ops'",
-        "tensorflow.python.ops.ragged.ragged_tensor.RaggedTensor of TensorFlow 1.15 is not implemented in Thalweg",
+        "tensorflow.python.ops.ragged.ragged_dispatch.RaggedDispatcher of TensorFlow 1.15 is not implemented in Thalweg",
         "tf.profiler.profile of TensorFlow 1.15 is not implemented in Thalweg",
         "cannot import name 'tensor_forest' from 'thalweg.contrib'",
         "tf.contrib.tensor_forest has no 'no_such_name'"]

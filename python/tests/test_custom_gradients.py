@@ -152,6 +152,45 @@ def test_assignments_in_a_loop(run):
     assert run(tw.gradients(y, x)[0]) == 100.0
 
 
+@pytest.mark.parametrize("ask", [
+    lambda z, y, d: tw.gradients(y, z, d)[0] * 1.25,
+    lambda z, y, d: tw.gradients(tw.gradients(z * z * z, z)[0], z, d)[0] * (2.5 / 6),
+    lambda z, y, d: tw.gradients(looped(lambda a: a * z, d), z)[0] * 1.25,
+    lambda z, y, d: looped(lambda a: tw.gradients(a * a * 0.5, a)[0], d) * z * 2.5,
+    lambda z, y, d: tw.cond(z > 0, lambda: tw.gradients(y, z, d)[0], lambda: d) * 1.25,
+    lambda z, y, d: tw.gradients(square(z), z, d)[0]])
+def test_gradients_asked_for_in_a_gradient_in_a_loop(run, ask):
+    @tw.custom_gradient
+    def f(z):
+        y = z * z
+        return y, lambda d: ask(z, y, d)
+    x = tw.constant(1.1)
+    found = run([tw.gradients(y, x)[0] for y in (f(x), looped(f, x), looped(lambda a: looped(f, a), x))])
+    assert found == pytest.approx([2.75, 8.31875, 2.5**4 * 1.1**15], rel=1e-5)
+
+
+def test_in_a_function(run):
+    v = tw.Variable(0.0, use_resource=True)
+
+    @tw.function
+    def inner(a, times):
+        v.assign_add(1.0)
+        made = looped(square, a) * times + v
+        v.assign_add(10.0)
+        return made
+
+    @tw.function
+    def outer(a):
+        return {"made": inner(a, 2.0) + inner(a, 0.0), "now": v.read_value()}
+    x = tw.constant(1.1)
+    found = outer(x)
+    values = [found["made"], found["now"], tw.gradients(found["made"], x)[0]]
+    with tw.Session() as session:
+        session.run(v.initializer)
+        assert session.run(values) == pytest.approx([2 * 1.1**4 + 1 + 12, 22.0, 2 * 8.31875], rel=1e-5)
+        assert session.run(v) == 22.0
+
+
 def test_an_error_in_a_loop():
     @tw.custom_gradient
     def wrong(z):
@@ -161,3 +200,33 @@ def test_an_error_in_a_loop():
     x = tw.constant(1.1)
     with pytest.raises(RuntimeError, match="from the function"):
         tw.gradients(looped(wrong, x), x)
+
+
+@pytest.mark.parametrize("use_resource", [True, False])
+def test_variables_behind(use_resource):
+    w, u = (tw.Variable(value, use_resource=use_resource) for value in (2.0, 3.0))
+    fixed = tw.Variable(1.0, use_resource=use_resource, trainable=False)
+    x = tw.constant(1.5)
+
+    @tw.custom_gradient
+    def f(a):
+        def gradient(d, variables=None):
+            return d * 5, [d * {w: 7, u: 11}[v] for v in variables]
+        return a * w * u * fixed, gradient
+    found = tw.gradients([f(x), looped(f, x)], [x, w, u]) + tw.gradients(f(w), [w])
+    with tw.Session() as session:
+        session.run(tw.global_variables_initializer())
+        assert session.run(found) == [30.0, 49.0, 77.0, 12.0]
+
+
+def test_variables_that_a_gradient_does_not_take():
+    read = tw.Variable(2.0) * 1.0
+    with pytest.raises(TypeError, match="that uses variables, then grad_fn must accept a keyword argument 'variables'"):
+        tw.custom_gradient(lambda a: (a * read, lambda d: d))(tw.constant(1.0))
+
+    @tw.custom_gradient
+    def f(a):
+        return a * read, lambda d, **kwargs: (d, [])
+    x = tw.constant(1.0)
+    with pytest.raises(ValueError, match="Must return gradient for each variable"):
+        tw.gradients(f(x), x)

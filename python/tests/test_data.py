@@ -80,7 +80,7 @@ def test_functions_read_what_is_outside():
         session.run(v.assign(20))
         session.run(iterator.initializer, {fed: 0})
         assert drained(session, following) == [20, 21, 22]
-    with pytest.raises(ValueError, match="Failed to create a one-shot iterator"):
+    with pytest.raises(ValueError, match="Cannot capture a (placeholder|stateful node)"):
         dataset.make_one_shot_iterator()
 
 
@@ -311,7 +311,7 @@ def test_a_dataset_on_a_server_stays_there():
 def test_wrong_arguments_are_refused_when_the_graph_is_made():
     with pytest.raises(ValueError, match="num_shards must be >= 1"):
         Dataset.range(3).shard(0, 0)
-    with pytest.raises(TypeError, match="must return"):
+    with pytest.raises(ValueError, match="must be convertible to a scalar boolean tensor"):
         Dataset.range(3).filter(lambda x: x)
     with pytest.raises(TypeError, match="must return a `Dataset`"):
         Dataset.range(3).flat_map(lambda x: x)

@@ -62,6 +62,11 @@ STATIC = {
     "size": (lambda a, b: tw.random_uniform([2, -7]), "Invalid value in tensor used for shape: -7"),
     "axis": (lambda a, b: tw.reduce_sum(a, 5), "Invalid reduction dimension 5 for input with 2 dimensions"),
     "segments": (lambda a, b: tw.unsorted_segment_sum(a, [0, 1, 0], 2), "Dimensions must be equal, but are 2 and 3"),
+    "einsum": (lambda a, b: tw.einsum("ij,jk->ik", a, b), "Dimensions must be equal, but are 3 and 2"),
+    "einsum rank": (lambda a, b: tw.raw_ops.Einsum(inputs=[a, b[0]], equation="ij,jk->ik"), "Shape must be rank 2 but is rank 1"),
+    "cross": (lambda a, b: tw.raw_ops.Cross(a=a[0, 0], b=b), "Shape must be at least rank 1 but is rank 0"),
+    "condition": (lambda a, b: tw.raw_ops.Select(condition=[True], x=a, y=b), "Dimension 0 in both shapes must be equal, but are 1 and 2. Shapes are [1] and [2]."),
+    "boxes": (lambda a, b: tw.image.crop_and_resize(tw.zeros([1, 4, 4, 1]), a, [0, 0], [2, 2]), "Dimension must be 4 but is 3"),
     "update": (lambda a, b: tw.scatter_update(tw.Variable(a), [0], b), "Dimension 0 in both shapes must be equal, but are 2 and 1. Shapes are [2,3] and [1,3]."),
     "gradient": (lambda a, b: tw.raw_ops.ApplyGradientDescent(var=tw.Variable(a)._ref(), alpha=1.0, delta=b[0]),
                  "Shapes must be equal rank, but are 2 and 1"),
@@ -105,6 +110,14 @@ def test_shapes_that_are_not_known_before(case):
     make, words = RUNNING[case]
     a, b = tw.placeholder(tw.float32), tw.placeholder(tw.float32)
     assert failing(tw.errors.InvalidArgumentError, make(a, b), {a: A, b: B}).startswith(words)
+
+
+def test_a_kernel_that_cannot_be_made():
+    y = tw.raw_ops.Bucketize(input=tw.placeholder_with_default([1.0], None), boundaries=[2.0, 1.0], name="grid")
+    with tw.Session() as session:
+        with pytest.raises(tw.errors.InvalidArgumentError, match=r"^Expected sorted boundaries\n\t \[\[Bucketize 'grid', ") as caught:
+            session.run(y)
+    assert caught.value.op.name == "grid"
 
 
 def test_an_axis_given_twice_is_refused_by_the_step_alone():

@@ -143,6 +143,11 @@ def test_a_mistyped_fetch_is_told_the_nearest_name(graph):
             sess.run("los")
         with pytest.raises(TypeError, match="Cannot interpret feed_dict key as Tensor.*Nearest: 'loss'"):
             sess.run("loss:0", {"lost:0": 1})
+        with pytest.raises(TypeError, match="Cannot interpret feed_dict key as Tensor: The name 'loss' refers to an Operation, "
+                                            "not a Tensor.*its first output is 'loss:0'"):
+            sess.run("loss:0", {"loss": 1})
+        with pytest.raises(TypeError, match="it has no outputs"):
+            sess.run("loss:0", {tw.no_op("nothing").name: 1})
     for find in (graph.get_operation_by_name, graph.get_tensor_by_name):
         with pytest.raises(KeyError, match="Nearest: 'loss'"):
             find("lss" if find == graph.get_operation_by_name else "lss:0")

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers written in Python: subclasses of tf.train.Optimizer and of the usual ones. Values and names: TensorFlow 1.15."""
+import inspect
+
 import numpy as np
 import pytest
 import thalweg as tw
+from thalweg import _core
 
 
 class _Heavy(tw.train.Optimizer):
@@ -91,8 +94,8 @@ _KINDS = {
 @pytest.mark.parametrize("use_resource", [False, True])
 @pytest.mark.parametrize("kind", _KINDS)
 def test_the_rules_in_python_are_those_of_the_core(kind, use_resource):
-    """Under a scope the steps are made in Python, elsewhere by the core."""
-    found = []
+    """Under a scope the steps are made in Python, elsewhere by the core. Names are the same too, so that checkpoints carry over."""
+    found, names = [], []
     for scope in (None, "scoped"):
         with tw.Graph().as_default(), tw.name_scope(scope):
             w = tw.Variable([2.0, -3.0], use_resource=use_resource)
@@ -105,9 +108,33 @@ def test_the_rules_in_python_are_those_of_the_core(kind, use_resource):
                 sess.run(tw.global_variables_initializer())
                 for _ in range(4):
                     sess.run(train)
-                found.append(sess.run([w, e] + [optimizer.get_slot(v, s) for v in (w, e) for s in optimizer.get_slot_names()]))
+                slots = [optimizer.get_slot(v, s) for v in (w, e) for s in optimizer.get_slot_names()]
+                names.append([s.name.removeprefix("scoped/") for s in slots])
+                found.append(sess.run([w, e] + slots))
+    assert names[0] == names[1]
     for a, b in zip(*found):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+_NAMES = {"Adadelta": ["_lr", "_lr_t", "_rho_t", "_epsilon_t"], "Adam": ["_lr_t", "_beta1_t", "_beta2_t", "_epsilon_t"],
+          "RMSProp": ["_decay_tensor", "_momentum_tensor", "_epsilon_tensor"], "Momentum": ["_momentum_tensor", "_use_nesterov"],
+          "Ftrl": ["_learning_rate_power_tensor", "_l1_regularization_strength_tensor", "_initial_accumulator_value"]}
+
+
+@pytest.mark.parametrize("kind", _NAMES)
+def test_subclasses_find_parameters_under_the_names_of_tensorflow(kind):
+    optimizer = _KINDS[kind]()
+    with tw.name_scope("scoped"):
+        optimizer.minimize(tw.square(tw.Variable(2.0)))
+    assert all(hasattr(optimizer, name) for name in _NAMES[kind])
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+def test_defaults_are_those_of_the_core(kind):
+    optimizer = _KINDS[kind]()
+    arguments = inspect.signature(type(optimizer).__init__).parameters
+    for name, default in _core.optimizer_kinds()[kind][4].items():
+        assert arguments[name].default in (inspect.Parameter.empty, default), name
 
 
 def test_a_subclass_of_adam():

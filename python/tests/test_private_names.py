@@ -225,3 +225,35 @@ def test_functions_have_no_annotations_where_libraries_compare_them():
     spec = stand_ins.getfullargspec(tw.cast)
     assert spec.args == ["x", "dtype", "name"] and spec.annotations == {}
     assert stand_ins.getfullargspec(lambda x, dtype, name=None: x) == spec
+
+
+def test_a_class_derived_from_resource_variables(graph):
+    class Parameter(private_names.ResourceVariable):
+        def value(self):
+            return super().value() * 2.0
+
+    found = Parameter(3.0, name="p", dtype=tw.float32)
+    assert found.handle.op.type == "VarHandleOp" and found in tw.trainable_variables()
+    made = [tw.Variable(1.0, use_resource=resource) for resource in (True, False)]
+    assert [isinstance(v, private_names.ResourceVariable) for v in made] == [True, False]
+    assert not isinstance(made[0], Parameter)
+
+    class Both(type(private_names.ResourceVariable), type(list)):
+        pass
+    with tw.Session() as session:
+        session.run(found.initializer)
+        assert session.run([found.value(), tw.gradients(found.value(), found)[0]]) == [6.0, 2.0]
+
+
+def test_sizes_in_shapes_as_numbers():
+    shape, unknown = tw.TensorShape([None, 3]), tw.TensorShape(None)
+    tw.enable_v2_tensorshape()
+    try:
+        assert (list(shape), shape[1], shape[0], unknown[0], shape[1:]) == ([None, 3], 3, None, None, tw.TensorShape([3]))
+        assert type(shape[1]) is int and isinstance(shape.dims[1], tw.Dimension)
+        assert (repr(shape), str(shape), repr(unknown), str(unknown)) == ("TensorShape([None, 3])", "(None, 3)", "TensorShape(None)", "<unknown>")
+        with pytest.raises(ValueError, match="Cannot iterate over a shape with unknown rank"):
+            list(unknown)
+    finally:
+        tw.disable_v2_tensorshape()
+    assert (repr(shape), str(shape)) == ("TensorShape([Dimension(None), Dimension(3)])", "(?, 3)")

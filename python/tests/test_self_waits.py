@@ -124,6 +124,7 @@ child = os.fork()
 if child == 0:
     says(lambda: session.run(value))
     says(lambda: session.run(value + 1))
+    says(session.list_devices)
     says(lambda: tf.Session(server.target).run(value))
     says(lambda: tf.train.Server.create_local_server().target)
     says(lambda: tf.Session.reset(server.target))
@@ -148,7 +149,37 @@ print("end of the parent")
 
 
 def test_a_fork_is_told_what_it_does_not_have():
-    assert run(FORK) == ["forked"] * 6 + ["5", "5", "end of the child", "end of the parent"]
+    assert run(FORK) == ["forked"] * 7 + ["5", "5", "end of the child", "end of the parent"]
+
+
+def test_a_fork_ends_while_a_thread_that_it_does_not_have_runs_a_step():
+    said = run("""
+queue = tf.FIFOQueue(1, [tf.int32])
+begun = threading.Event()
+with tf.control_dependencies([tf.py_func(begun.set, [], [])]):
+    taken = queue.dequeue()
+session = tf.Session()
+waiting = threading.Thread(target=lambda: print(session.run(taken)))
+waiting.start()
+begun.wait()
+sys.stdout.flush()
+child = os.fork()
+if child == 0:
+    with tf.Session() as own:
+        try:
+            own.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=50))
+        except tf.errors.DeadlineExceededError:
+            print("too late")
+    session.close()
+    del session, own
+    gc.collect()
+    print("end of the child")
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+session.run(queue.enqueue(7))
+waiting.join()
+""")
+    assert said == ["too late", "end of the child", "7"]
 
 
 def test_a_fork_may_be_the_first_to_use_servers():

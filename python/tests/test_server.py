@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers and their sessions: the same programs as in this process, over the wire."""
+import socket
 import sys
 import threading
 
@@ -245,6 +246,18 @@ def test_reset_clears_the_named_containers_alone(server):
     tf.Session.reset(server.target)
     with tf.Session(server.target) as session:
         assert session.run(names).tolist() == [b"va", b"vb", b"v"]
+
+
+def test_the_configuration_of_a_reset_is_read_by_the_core():
+    with socket.create_server(("localhost", 0)) as silent:
+        target = f"grpc://localhost:{silent.getsockname()[1]}"
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            tf.Session.reset(target, config=tf.ConfigProto(operation_timeout_in_ms=50))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="intra_op_parallelism_threads"):
+            tf.Session.reset(target, config=tf.ConfigProto(intra_op_parallelism_threads=-1))
+        for wrong in (tf.GraphDef(), {"operation_timeout_in_ms": 50}):
+            with pytest.raises(TypeError, match="config must be a tf.ConfigProto"):
+                tf.Session.reset(target, config=wrong)
 
 
 def this_line():

@@ -39,6 +39,7 @@ metrics
 nest
 nn
 python_io
+ragged
 raw_ops
 saved_model
 sets
@@ -68,7 +69,7 @@ _PLACES = {
     "graph.graph_import": "import_graph_def",
     "graph.ops": "constant convert_to_tensor group no_op",
     "graph.session": "InteractiveSession Session",
-    "graph.shapes": "Dimension TensorShape dimension_at_index dimension_value",
+    "graph.shapes": "Dimension TensorShape dimension_at_index dimension_value disable_v2_tensorshape enable_v2_tensorshape",
     "graph.sparse_tensor": "SparseTensor SparseTensorValue",
     "graph.tensor": "IndexedSlices IndexedSlicesValue Operation Tensor",
     "graph.tensor_util": "get_static_value=constant_value is_tensor",
@@ -129,9 +130,11 @@ _PLACES = {
     "control.functional_ops": "foldl foldr map_fn scan",
     "control.tensor_array": "TensorArray",
     "control.type_specs": "IndexedSlicesSpec OptionalSpec SparseTensorSpec TensorArraySpec TensorSpec TypeSpec",
+    "ragged.ragged_tensor": "RaggedTensor",
+    "ragged.specs": "RaggedTensorSpec",
     "variables.eager": "control_flow_v2_enabled disable_control_flow_v2 disable_eager_execution disable_tensor_equality "
-                       "disable_v2_behavior disable_v2_tensorshape enable_control_flow_v2 enable_eager_execution "
-                       "enable_tensor_equality enable_v2_behavior enable_v2_tensorshape executing_eagerly init_scope "
+                       "disable_v2_behavior enable_control_flow_v2 enable_eager_execution "
+                       "enable_tensor_equality enable_v2_behavior executing_eagerly init_scope "
                        "resource_variables_enabled",
     "variables.graph_functions": "function",
     "variables.init_ops": "constant_initializer glorot_normal_initializer glorot_uniform_initializer ones_initializer "

@@ -72,6 +72,9 @@ def _safe_divide(total, count):
 
 def _alike(predictions, labels):
     """Both as float32. Of other shapes they would be broadcast: [n] and [n, 1] to n * n differences."""
+    for value, name in ((labels, "labels"), (predictions, "predictions")):
+        if value is None:
+            raise ValueError(f"{name} must not be None.")
     predictions, labels = (math_ops.cast(convert_to_tensor(v), dtypes.float32) for v in (predictions, labels))
     predictions.shape.assert_is_compatible_with(labels.shape)
     return predictions, labels
@@ -239,7 +242,7 @@ def sparse_softmax_cross_entropy(labels: TensorLike, logits: TensorLike, weights
     """
     with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits, labels, weights]) as name:
         labels, logits = convert_to_tensor(labels), convert_to_tensor(logits)
-        if labels.shape.ndims is not None and labels.shape.ndims == logits.shape.ndims and labels.shape[-1].value == 1:
+        if labels.shape.ndims is not None and labels.shape.ndims == logits.shape.ndims and labels.shape._size(-1) == 1:
             labels = array_ops.squeeze(labels, [-1])
         losses = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
         return compute_weighted_loss(losses, weights, name, loss_collection, reduction)

@@ -294,6 +294,11 @@ class Message:
         self._merge(part)
         return len(data)
 
+    def _take(self, part):
+        """Becomes what a tree has, which the core may make only when somebody asks for it."""
+        self.Clear()
+        self._merge(part)
+
     def _merge(self, part):
         """Adds what a tree has."""
         if self._part is None and not self._values and not self._unknown:

@@ -209,8 +209,8 @@ def dct(input: TensorLike, type: int = 2, n: int | None = None, axis: int = -1, 
         x = convert_to_tensor(input, preferred_dtype=dtypes.float32)
         if n is not None:
             x = x[..., :n]
-            x = array_ops.pad(x, [[0, 0]] * (x.shape.ndims - 1) + [[0, max(0, n - x.shape[-1].value)]])
-        size = x.shape[-1].value
+            x = array_ops.pad(x, [[0, 0]] * (x.shape.ndims - 1) + [[0, max(0, n - x.shape._size(-1))]])
+        size = x.shape._size(-1)
         if size is None:
             raise ValueError("tw.signal.dct needs a known size")
         if type == 1:

@@ -3,4 +3,5 @@
 from thalweg.base import names
 from thalweg.operations.string_ops import split, string_format as format  # noqa: F401  (as 1.15 calls it)
 
-names.complete(globals())
+names.complete(globals(), {
+    "ragged.text": "unicode_decode unicode_decode_with_offsets unicode_encode unicode_split unicode_split_with_offsets"})

@@ -56,8 +56,8 @@ ELSEWHERE = {
                  "ParallelInterleaveDatasetV4 ParallelMapDataset ParallelMapDatasetV2 PrefetchDataset PrivateThreadPoolDataset RandomDataset "
                  "RangeDataset RebatchDatasetV2 ReduceDataset RepeatDataset SamplingDataset SaveDataset SaveDatasetV2 ScanDataset "
                  "SerializeIterator ShardDataset ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 ShuffleDataset ShuffleDatasetV2 "
-                 "ShuffleDatasetV3 SkipDataset SparseTensorSliceDataset SqlDataset TFRecordDataset TakeDataset TakeWhileDataset TensorDataset "
-                 "TensorSliceDataset TextLineDataset UnbatchDataset UniqueDataset UnwrapDatasetVariant WindowDataset WrapDatasetVariant "
+                 "ShuffleDatasetV3 SkipDataset SnapshotDataset SnapshotDatasetV2 SparseTensorSliceDataset SqlDataset TFRecordDataset TakeDataset TakeWhileDataset "
+                 "TensorDataset TensorSliceDataset TextLineDataset UnbatchDataset UniqueDataset UnwrapDatasetVariant WindowDataset WrapDatasetVariant "
                  "ZipDataset",
                  "test_datasets.py, unit tests of data"),
     "no shared handle": ("ConsumeMutexLock MutexV2 MutexLock", "unit tests of queues"),

@@ -51,6 +51,13 @@ def scalars(folder):
     return found
 
 
+def text_or_base64(value):
+    try:
+        return bytes(value).decode()
+    except UnicodeDecodeError:
+        return {"b64": base64.b64encode(bytes(value)).decode()}
+
+
 def checkpoint(path):
     """{name: [type, shape, values]}; no values of what lies in slices, which this reader does not put together."""
     reader = tf.train.load_checkpoint(path)
@@ -63,7 +70,7 @@ def checkpoint(path):
             found[name] = [kind, list(shape), None]
             continue
         if kind == "string":
-            value = np.vectorize(lambda text: bytes(text).decode("latin1"), otypes=[object])(value)
+            value = np.vectorize(text_or_base64, otypes=[object])(value)
         elif kind == "bfloat16":
             value = value.astype(np.float32)
         values = [[x.real, x.imag] if isinstance(x, complex) else str(x) if isinstance(x, float) and not np.isfinite(x) else x

@@ -15,6 +15,8 @@ from tensorflow.python.framework import function as old_functions
 WIDTH, ROWS = 3, 4
 PRIME = 9973.0
 NUMBERS = np.array([0.3, -0.8, 1.1])
+OURS = tf.__name__ == "thalweg"  # whose loops are frames, in no order but that of this file
+_REGISTERED = []  # gradients: a process has one name for each
 
 
 class Place:
@@ -71,7 +73,7 @@ class NestingGraph:
             tf.disable_control_flow_v2()
         with tf.Graph().as_default() as self.graph:
             self._start()
-            place = Place(plan["form"] == "function", old=plan["form"] == "v1")
+            place = Place(plan["form"] == "function" and not OURS, old=plan["form"] == "v1" or OURS)
             if plan["form"] == "function":
                 made = tf.function(lambda x: self.block(plan["body"], x, place), autograph=False)(self.x)
             else:
@@ -265,6 +267,32 @@ class NestingGraph:
             self._check_sight()
             found = tf.gradients(made, x if s["by"] == "x" else w.handle)[0]
         return tf.tanh(x + (0.1 * made if found is None else 0.5 * found))
+
+    def _python(self, s, x, place):
+        if s["way"] == "override":
+            name = "OfNesting%d" % len(_REGISTERED)
+            _REGISTERED.append(tf.RegisterGradient(name)(lambda op, dy: self._derivative(s["grad"], op.inputs[0], op.outputs[0], dy)))
+            with tf.get_default_graph().gradient_override_map({"Tanh": name}):
+                return tf.tanh(x)
+
+        @tf.custom_gradient
+        def function(v):
+            made = self.block(s["body"], v, place.inner(x))
+            return made, lambda dy: self._derivative(s["grad"], v, made, dy)
+        return function(x)
+
+    def _derivative(self, way, v, made, dy):
+        """A gradient written in Python: dy by any means, as nothing asks whether it is right."""
+        if way == "loop":
+            return tf.while_loop(lambda i, d: i < 2, lambda i, d: (i + 1, d * tf.cos(v) + 0.1 * v), [tf.constant(0), dy])[1]
+        if way == "cond":
+            return tf.cond(tf.reduce_sum(v) > 0.0517, lambda: dy * v, lambda: tf.sin(dy))
+        if way == "derived":
+            u = tf.identity(v)
+            return tf.gradients(tf.sin(u * 1.2) * u, u, dy)[0]
+        if way == "python":
+            return tf.custom_gradient(lambda u: (u * v, lambda d: d * 0.4 * u))(dy)
+        return {"scaled": lambda: dy * 1.7, "input": lambda: dy * tf.cos(v), "output": lambda: dy * (1.5 - made * made)}[way]()
 
     def _map(self, s, x, place):
         rows = tf.stack([x, 0.5 * x])

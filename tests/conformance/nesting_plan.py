@@ -15,10 +15,12 @@ FORMS = ("v1", "v2", "function")
 DEPTH = 4
 # How often each statement is drawn.
 SIMPLE = {"math": 3, "mix": 2, "read": 3, "gather": 4, "shape": 2, "write": 3, "scatter": 2, "log": 3}
-NESTING = {"while": 5, "cond": 4, "case": 2, "call": 6, "gradient": 2, "map": 1, "list": 3}
+NESTING = {"while": 5, "cond": 4, "case": 2, "call": 6, "gradient": 2, "map": 1, "list": 3, "python": 3}
 # What plans for a graph library of 1.15's form are made of: frames, no functions; and values that come from outside of a loop.
 OLD_SIMPLE = dict(SIMPLE, outside=4)
-OLD_NESTING = {"while": 6, "cond": 4, "gradient": 2, "map": 1, "list": 2}
+OLD_NESTING = {"while": 6, "cond": 4, "gradient": 2, "map": 1, "list": 2, "python": 4}
+# What the gradients that are written in Python do.
+GRADIENTS = ("scaled", "input", "output", "loop", "cond", "python", "derived")
 
 
 class _Drawn:
@@ -42,7 +44,7 @@ class _Drawn:
         return made
 
     def statement(self, depth, pure):
-        """Pure: without writes, and without reads of what is written elsewhere."""
+        """Pure: without writes, and without reads of what is written elsewhere; "closed": without any of variables."""
         self.left -= 1
         weights = dict(self.simple)
         if depth < DEPTH and self.left > 0:
@@ -50,6 +52,8 @@ class _Drawn:
         do = self.weighted(weights)
         if pure and do in ("write", "scatter", "log"):
             do = "gather"
+        if pure == "closed" and do in ("gather", "read", "shape"):
+            do = "math"
         return getattr(self, "_" + do)(depth, pure)
 
     def _math(self, depth, pure):
@@ -101,8 +105,12 @@ class _Drawn:
     def _gradient(self, depth, pure):
         return {"do": "gradient", "way": self.pick(["gradients", "tape"]), "by": self.pick(["x", "variable"]), "body": self.block(depth + 1, pure)}
 
+    def _python(self, depth, pure):
+        made = {"do": "python", "way": self.pick(["function", "function", "override"]), "grad": self.pick(GRADIENTS)}
+        return dict(made, body=self.block(depth + 1, "closed")) if made["way"] == "function" else made
+
     def _map(self, depth, pure):
-        return {"do": "map", "way": self.pick(["map", "scan"]), "body": self.block(depth + 1, True)}
+        return {"do": "map", "way": self.pick(["map", "scan"]), "body": self.block(depth + 1, pure or True)}
 
     def _list(self, depth, pure):
         return {"do": "list", "trips": self.pick(["2", "3", "fed"]), "reads": self.pick([False, True]), "grows": self.pick([False, True]),
@@ -117,17 +125,17 @@ def random_plan(seed, form=None, kind="float64"):
     return {"form": form or drawn.pick(FORMS), "kind": kind, "body": body}
 
 
-def random_old_plan(seed, kind):
+def random_old_plan(seed, kind, form):
     drawn = _Drawn(seed, OLD_SIMPLE, OLD_NESTING)
     body = []
     while drawn.left > 0:
         body += drawn.block(0, False)
-    return {"form": "v1", "kind": kind, "body": body}
+    return {"form": form, "kind": kind, "body": body}
 
 
 # What is simpler, of each choice that a statement has.
 SIMPLER = {"trips": "1", "carries": "x", "parallel": 1, "limit": False, "results": 1, "void": False, "times": 1, "reads": False, "grows": False, "inside": "plain",
-           "by": {"gather": "constant", "scatter": "constant", "gradient": "x"}, "when": "fed", "kind": "function", "way": {"gradient": "gradients", "map": "map", "outside": "itself"}}
+           "by": {"gather": "constant", "scatter": "constant", "gradient": "x"}, "when": "fed", "kind": "function", "grad": "scaled", "way": {"gradient": "gradients", "map": "map", "outside": "itself"}}
 BLOCKS = ("body", "then", "else")
 
 
@@ -146,8 +154,12 @@ def all_blocks(block):
 
 def derivations_of_loops(plan):
     """How often a loop may be derived before the plan as a whole is: by a statement that holds it, or comes behind it."""
-    statements = [s["do"] for b in all_blocks(plan["body"]) for s in b]
+    statements = statements_of(plan)
     return statements.count("gradient") if {"while", "map", "list"} & set(statements) else 0
+
+
+def statements_of(plan):
+    return [s["do"] for b in all_blocks(plan["body"]) for s in b]
 
 
 def size(plan):

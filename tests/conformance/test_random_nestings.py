@@ -5,7 +5,8 @@ that still differs, and a line that runs it again:
 
     THALWEG_REPRO=2.21:7 ./dev conformance repro            THALWEG_NESTINGS=1000 ./dev conformance random_nestings
 
-The same programs, in 1.15's form, are also made by the front end here: `thalweg:7` in such a line.
+The same programs are also made by the front end here: 1.15's in its form, 2.21's with functional loops and in a tf.function. `thalweg-1.15:7`
+in such a line. Only there do gradients written in Python agree: a graph does not hold them, so that without TensorFlow's they are refused.
 """
 import os
 import subprocess
@@ -18,7 +19,7 @@ from both import Outcome, differ
 from cases import numpy_type
 from engines import FOLDER
 from releases import OLD_PYTHON, need_1_15, their_environment
-from nesting_plan import derivations_of_loops, random_old_plan, random_plan, size, smaller_plans, text_of
+from nesting_plan import derivations_of_loops, random_old_plan, random_plan, size, smaller_plans, statements_of, text_of
 from wire import read_records, unpack_array, write_record
 
 import thalweg as tw
@@ -26,6 +27,7 @@ import thalweg as tw
 COUNT = int(os.environ.get("THALWEG_NESTINGS", "60"))
 PYTHONS = {"2.21": sys.executable, "1.15": OLD_PYTHON, "thalweg": sys.executable}
 KINDS = {"2.21": "float64", "1.15": "float32"}  # 1.15 takes every gradient of a variable in a function for one of float32
+OLD_FORMS = {"2.21": ("v2", "function"), "1.15": ("v1",)}  # of what the front end here is compared with
 FACTOR = 50  # what one statement rounds the next may enlarge
 SECONDS_TO_SHRINK = 120
 
@@ -138,7 +140,7 @@ def with_our_gradients(header, blocks):
     return compared("our gradients", header, blocks, graph, [header["total"], *made], True)
 
 
-def difference(answer):
+def difference(plan, answer):
     """What is not the same, or None."""
     header, blocks = answer
     for way in (lambda: with_their_gradients(header, blocks, True), lambda: with_their_gradients(header, blocks, False),
@@ -147,6 +149,8 @@ def difference(answer):
             found = way()
         except (tw.errors.OpError, ValueError, TypeError, LookupError, NotImplementedError) as error:
             found = f"ours: {type(error).__name__}: {error}"
+            if "python" in statements_of(plan) and "which nobody registered" in found:
+                found = None
         if found:
             return found
     return None
@@ -157,8 +161,8 @@ def difference_of_front_ends(plan, answer, ours):
     (header, blocks), (our_header, our_blocks) = answer, ours
     if "error" in our_header:
         return f"ours: {our_header['error']}"
-    # Of 1.15's derivative of a loop's derivative what goes by way of its stacks is missing: finite differences agree with ours.
-    derivations = derivations_of_loops(plan)
+    # Of TensorFlow's derivative of a loop's derivative what goes by way of its stacks is missing: finite differences agree with ours.
+    derivations = derivations_of_loops(plan) if plan["form"] == "v1" else 0
     if derivations > 1:
         return None
     with_gradients = header["gradients"] is not None and derivations == 0
@@ -188,7 +192,7 @@ def smallest(release, plan, found, difference):
             if time.monotonic() > until:
                 break
             answer = release.ask(candidate)
-            differs = None if "error" in answer[0] else difference(answer)
+            differs = None if "error" in answer[0] else difference(candidate, answer)
             if differs:
                 plan, found, again = candidate, differs, True
                 break
@@ -199,7 +203,7 @@ def check(release, name, plan, repro, difference=difference):
     answer = release.ask(plan)
     if "error" in answer[0]:
         pytest.skip("TensorFlow refuses it: " + answer[0]["error"][:300])
-    found = difference(answer)
+    found = difference(plan, answer)
     if found is None:
         return
     small, now = smallest(release, plan, found, difference)
@@ -214,25 +218,21 @@ def test_nesting(releases, name, seed):
     check(releases(name), name, random_plan(seed, kind=KINDS[name]), f"{name}:{seed}")
 
 
-def check_our_front_end(releases, seed):
-    plan, ours = random_old_plan(seed, KINDS["1.15"]), releases("thalweg")
-    asked = []  # plans, in the order of the release's answers
-
-    class Asked:
-        def ask(self, plan):
-            asked.append(plan)
-            return releases("1.15").ask(plan)
-    check(Asked(), "1.15", plan, f"thalweg:{seed}", lambda answer: difference_of_front_ends(asked[-1], answer, ours.ask(asked[-1])))
+def check_our_front_end(releases, name, seed):
+    plan = random_old_plan(seed, KINDS[name], OLD_FORMS[name][seed % len(OLD_FORMS[name])])
+    ours = releases("thalweg")
+    check(releases(name), name, plan, f"thalweg-{name}:{seed}", lambda plan, answer: difference_of_front_ends(plan, answer, ours.ask(plan)))
 
 
 @pytest.mark.parametrize("seed", range(COUNT))
-def test_nesting_of_our_front_end(releases, seed):
-    check_our_front_end(releases, seed)
+@pytest.mark.parametrize("name", ["2.21", "1.15"])
+def test_nesting_of_our_front_end(releases, name, seed):
+    check_our_front_end(releases, name, seed)
 
 
 if os.environ.get("THALWEG_REPRO", "").count(":") == 1:
     def test_nesting_repro(releases):
         name, seed = os.environ["THALWEG_REPRO"].split(":")
-        if name == "thalweg":
-            return check_our_front_end(releases, int(seed))
+        if name.startswith("thalweg-"):
+            return check_our_front_end(releases, name.removeprefix("thalweg-"), int(seed))
         check(releases(name), name, random_plan(int(seed), kind=KINDS[name]), f"{name}:{seed}")

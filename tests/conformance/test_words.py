@@ -3,6 +3,7 @@
 import collections
 
 import words
+from heads import kind
 
 
 def test_messages_of_these_kinds_begin_with_the_same_words():
@@ -14,7 +15,7 @@ def test_messages_of_these_kinds_begin_with_the_same_words():
         if text is None or words.begins(text, recorded[key]):
             continue
         if line is None:
-            found[words.kind(recorded[key][-1])].append(f"{key}: {text}")
+            found[kind(recorded[key][-1])].append(f"{key}: {text}")
         alike.discard(line)
     assert ours.keys() == recorded.keys() and len(ours) > 3000
     assert not found, "\n".join(f"theirs: {t}, {len(keys)} cases, {keys[0]}" for t, keys in found.items())

@@ -18,6 +18,7 @@ import numpy as np
 from cases import Built, type_choices
 from engines import at_work, engines
 from expansion import CHANGES, all_cases, releases_of
+from heads import kind, sentence
 
 SHOWN = 60
 # The heads that programs look for.
@@ -27,7 +28,6 @@ KINDS = re.compile("|".join((
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 FILE = os.path.join(FOLDER, "recorded_words.gz")
 LEFT = os.path.join(FOLDER, "known_words.txt")
-NOT_THE_SENTENCE = ("Graph execution error", "Detected at node", "  File", "node ", "Node: ")
 
 
 def spoilt(chosen):
@@ -43,17 +43,6 @@ def spoilt(chosen):
                     if change(value) is not None:
                         yield (f"{made.op}/{form}/{i}:{name}", made, types,
                                Built(made, types, made.op, fed=form == "unknown", change=(i, lambda v, change=change: np.asarray(change(v)))))
-
-
-def sentence(text):
-    """What a release says, without the names of nodes."""
-    line = next((part for part in text.split("\n") if part.strip() and not part.startswith(NOT_THE_SENTENCE)), "")
-    return re.split(r" for '| \[\[|\t| on /job", re.sub(r"\{\{[^}]*\}\} ?", "", line))[0].strip().rstrip(".")
-
-
-def kind(text):
-    """A sentence without its numbers."""
-    return re.sub(r"-?\d+", "N", re.sub(r"\[[-\d,? ]*\]|<unknown>", "S", text))
 
 
 def ours_of(error):

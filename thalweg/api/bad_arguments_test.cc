@@ -47,6 +47,28 @@ TEST(BadArgumentsTest, NullHandlesGiveTheEmptyAnswer) {
   tw_run_options_cancel(nullptr);
 }
 
+TEST(BadArgumentsTest, ATableEndsWhereItsRowsDo) {
+  const char* text = nullptr;
+  int32_t flag = 0;
+  double number = 0;
+  int32_t kinds = 0;
+  while (tw_optimizer_kind(kinds, &text, &flag) != nullptr) ++kinds;
+  EXPECT_EQ(kinds, 11);
+  EXPECT_STREQ(tw_optimizer_kind(1, &text, &flag), "Momentum");
+  EXPECT_STREQ(text, "Momentum");
+  EXPECT_EQ(flag, 1);
+  EXPECT_STREQ(tw_optimizer_kind_argument(1, 4), "momentum");
+  EXPECT_STREQ(tw_optimizer_kind_slot(1, 0, &text), "momentum");
+  EXPECT_STREQ(text, "0");
+  EXPECT_STREQ(tw_optimizer_kind_number(1, 1, &number), "momentum");
+  EXPECT_EQ(number, 0.9);
+  for (const auto& [kind, i] : {std::pair{1, 5}, {1, -1}, {-1, 0}, {kinds, 0}}) {
+    EXPECT_EQ(tw_optimizer_kind_argument(kind, i), nullptr);
+    EXPECT_EQ(tw_optimizer_kind_slot(kind, i, &text), nullptr);
+    EXPECT_EQ(tw_optimizer_kind_number(kind, i, &number), nullptr);
+  }
+}
+
 TEST(BadArgumentsTest, NullHandlesAreInvalidWhereThereIsAStatus) {
   Square s;
   const TwOutput x = s.x.c();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Thalweg's C ABI: the one stable binary interface of the library. Everything else (thalweg.h, the
- * Python package) is a layer over it. Handles and codes are in c_types.h; checkpoints, models, files,
- * messages and servers have headers of their own, all of which are included here.
+ * Python package) is a layer over it. Handles and codes are in c_types.h; checkpoints, datasets, models,
+ * files, messages and servers have headers of their own, all of which are included here.
  *
  * Handles are opaque. A function that makes something returns it, and NULL after an error;
  * functions that only do something return the code (TW_OK = 0). `status` may be NULL when the
@@ -18,6 +18,8 @@
 #define THALWEG_C_API_H_
 
 #include "thalweg/c_checkpoint.h"
+#include "thalweg/c_control_flow.h"
+#include "thalweg/c_dataset.h"
 #include "thalweg/c_files.h"
 #include "thalweg/c_message.h"
 #include "thalweg/c_model.h"
@@ -277,15 +279,19 @@ TW_EXPORT TwOutput tw_function_capture(const TwGraph* body, int32_t i);
 typedef struct TwGradient {
   TwOutput values, indices, dense_shape;
 } TwGradient;
+/* Where the function of a step is called; valid until it returns. */
+typedef struct TwGradientPlace TwGradientPlace;
 /* Nodes whose gradient a function of the caller's says: from those of `outputs`, some of them none,
- * it sets those of `inputs`, and adds the nodes for it under the scope of the gradients. It returns
- * TW_OK, or another code, with which the whole ends. */
+ * it sets those of `inputs`, and adds the nodes for it under the scope of the gradients. Gradients that
+ * it asks for itself are `within` its place. It returns TW_OK, or another code, with which the whole
+ * ends. */
 typedef struct TwGradientStep {
   const TwOutput* inputs;
   int32_t num_inputs;
   const TwOutput* outputs;
   int32_t num_outputs;
-  TwCode (*function)(void* argument, const TwGradient* incoming, TwGradient* made);
+  TwCode (*function)(void* argument, const TwGradientPlace* place, const TwGradient* incoming,
+                     TwGradient* made);
   void* argument;
 } TwGradientStep;
 typedef struct TwGradientOptions {
@@ -299,6 +305,7 @@ typedef struct TwGradientOptions {
   const char* site; /* of the nodes: "train.py:41 in build" */
   const TwGradientStep* steps;
   int32_t num_steps;
+  const TwGradientPlace* within; /* of the step whose function asks; NULL for any other caller */
 } TwGradientOptions;
 TW_EXPORT TwCode tw_graph_gradients(TwGraph* graph, const TwOutput* ys, int32_t num_ys,
                                     const TwOutput* xs, int32_t num_xs,
@@ -349,6 +356,18 @@ TW_EXPORT int32_t tw_optimizer_num_created(const TwOptimizer* optimizer);
 TW_EXPORT void tw_optimizer_created(const TwOptimizer* optimizer, int32_t i, TwVariable* variable,
                                     TwOutput* primary, const char** slot);
 
+/* The table of optimizers, for front ends that make updates of their own. Texts are the library's
+ * for ever; each function gives NULL past its last row, so that rows are read until there are none.
+ * A kind, and what follows "Apply" in the names of its operations: */
+TW_EXPORT const char* tw_optimizer_kind(int32_t kind, const char** operation,
+                                        int32_t* has_nesterov);
+/* An argument of these operations: "var", "grad" (in sparse forms followed by the indices),
+ * "m_slot" for the slot m, "beta1_power" for the variable of that name, or a hyper-parameter. */
+TW_EXPORT const char* tw_optimizer_kind_argument(int32_t kind, int32_t i);
+/* A slot, and what it begins with: "0", "1" or the name of a hyper-parameter. */
+TW_EXPORT const char* tw_optimizer_kind_slot(int32_t kind, int32_t i, const char** initial);
+TW_EXPORT const char* tw_optimizer_kind_number(int32_t kind, int32_t i, double* default_value);
+
 /* ---- Session ---- */
 typedef struct TwSessionOptions {
   size_t struct_size;
@@ -385,11 +404,17 @@ TW_EXPORT TwBuffer* tw_session_list_devices(TwSession* session, TwStatus* status
  * its sessions. */
 TW_EXPORT TwCode tw_target_reset(const char* target, const char* const* containers, int32_t n,
                                  int64_t timeout_ms, TwStatus* status);
+/* The same for as long as a ConfigProto message says (operation_timeout_in_ms); NULL: no config. */
+TW_EXPORT TwCode tw_target_reset_config(const char* target, const char* const* containers,
+                                        int32_t n, const void* config, size_t config_size,
+                                        TwStatus* status);
 
 /* Options of one run: timeout, tracing, a handle to cancel it from another thread. */
 TW_EXPORT TwRunOptions* tw_run_options_new(void);
 TW_EXPORT void tw_run_options_free(TwRunOptions* options);
 TW_EXPORT void tw_run_options_timeout_ms(TwRunOptions* options, int64_t timeout_ms);
+/* How much of the timeout has gone before the call. Errors say the whole timeout. */
+TW_EXPORT void tw_run_options_timeout_spent_ms(TwRunOptions* options, int64_t spent_ms);
 TW_EXPORT void tw_run_options_trace_level(TwRunOptions* options,
                                           int32_t level); /* RunOptions.TraceLevel's numbers */
 TW_EXPORT void tw_run_options_output_partition_graphs(TwRunOptions* options, int32_t on);

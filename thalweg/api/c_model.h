@@ -71,6 +71,61 @@ TW_EXPORT TwCode tw_model_run_names(const TwModel* model, int32_t signature,
                                     const TwRunOptions* options, const char* const* names,
                                     TwTensor* const* values, int32_t n, TwTensor** results,
                                     TwBuffer** metadata, TwStatus* status);
+/* Any tensors of the graph, fed at any others, by names of the signature or of tensors ("a:0"); only
+ * what they need runs. `signature` -1: names of tensors alone. */
+TW_EXPORT TwCode tw_model_fetch(const TwModel* model, int32_t signature,
+                                const TwRunOptions* options, const char* const* feed_names,
+                                TwTensor* const* feeds, int32_t num_feeds,
+                                const char* const* fetch_names, int32_t num_fetches,
+                                TwTensor** results, TwStatus* status);
+
+/* A SavedModel as messages, for who adds it to a graph of his own: the MetaGraphDef with the tags,
+ * and as JSON whether there are variables ("has_variables"), the node that makes it ready
+ * ("initializer") and files with the tensors that name them ("assets"). Errors as tw_model_load's. */
+TW_EXPORT TwCode tw_saved_model_read(const char* path, const char* const* tags, int32_t num_tags,
+                                     TwBuffer** meta_graph, TwBuffer** facts, TwStatus* status);
+
+typedef struct TwConvertOptions {
+  size_t struct_size;
+  int32_t saved_model;             /* 1: a SavedModel, with its tables; 0: a GraphDef in a file */
+  int32_t keep_batch_norms;        /* 1: they do not become part of weights: the same bits */
+  const TwRunOptions* run_options; /* of the reads of variables; NULL: without an end */
+} TwConvertOptions;
+/* Writes what a signature computes without variables, functions and what it does not need. Inputs
+ * and outputs are called as the signature calls them. A name that ends in .pbtxt is text. */
+TW_EXPORT TwCode tw_model_convert(const TwModel* model, int32_t signature, const char* out,
+                                  const TwConvertOptions* options, TwStatus* status);
+
+typedef struct TwCostOptions {
+  size_t struct_size;
+  int64_t batch; /* the first dimension of inputs that leave it open; 0: 1 */
+  /* Shapes of inputs that are known better: dims[i] has ranks[i] sizes, -1 where one is open. */
+  const char* const* inputs;
+  const int64_t* const* dims;
+  const int32_t* ranks;
+  int32_t num_inputs;
+} TwCostOptions;
+/* As JSON: arithmetic operations and bytes by operation and in all, parameters, the most that a step
+ * holds at once. Needs no weights. */
+TW_EXPORT TwBuffer* tw_model_costs(const TwModel* model, int32_t signature,
+                                   const TwCostOptions* options, TwStatus* status);
+
+typedef struct TwVerifyOptions {
+  size_t struct_size;
+  double atol,
+      rtol; /* a and b are equal where |a - b| <= atol + rtol * |b|; integers where equal */
+  const TwRunOptions* run_options;
+} TwVerifyOptions;
+/* As JSON: the tensors that a step of the signature computes and that can be recorded. */
+TW_EXPORT TwBuffer* tw_model_recordable(const TwModel* model, int32_t signature, TwStatus* status);
+/* Runs the signature with recorded inputs and compares recorded values, all by names of the signature
+ * or of tensors. As JSON: the values in an order in which they can be computed, which of them is
+ * the first that differs, by how much, and what is known of its inputs. */
+TW_EXPORT TwBuffer* tw_model_verify(const TwModel* model, int32_t signature,
+                                    const char* const* input_names, TwTensor* const* inputs,
+                                    int32_t num_inputs, const char* const* value_names,
+                                    TwTensor* const* values, int32_t num_values,
+                                    const TwVerifyOptions* options, TwStatus* status);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -37,7 +37,7 @@
 namespace tw {
 
 // As a number of parallel calls, a cycle's length or a buffer's size: what fits.
-constexpr int64_t kAutotune = -1;
+constexpr int64_t kAutotune = TW_AUTOTUNE;
 
 // A number of a pipeline: the program's, or an int64 scalar of the graph (such as a placeholder
 // that the iterator's initializer is fed).
@@ -48,10 +48,7 @@ class Count {
   Count(int64_t value) : value_(value) {}
   Count(const Output& value) : value_(-1), output_(value) {}
   // NOLINTEND
-  Output In(Graph& graph) const { return output_.empty() ? graph.Scalar(value_) : output_; }
-  bool is_zero() const { return output_.empty() && value_ == 0; }
-  // The program's number; -1 for one of the graph.
-  int64_t value() const { return value_; }
+  TwCount c() const { return {value_, output_.c()}; }
 
  private:
   int64_t value_;
@@ -88,6 +85,10 @@ struct CsvOptions {
   std::vector<int64_t> select_columns{};  // ascending; none: all
 };
 
+namespace internal {
+class StageBuilder;
+}
+
 class Dataset {
  public:
   using Specs = std::vector<TensorSpec>;
@@ -121,12 +122,12 @@ class Dataset {
                         const Specs& elements, const std::vector<Attr>& attrs = {},
                         const Site& site = Site::Here());
   // A variant of the graph that is a dataset: of a window, of an imported graph.
-  Dataset(const Output& variant, Specs elements)
-      : variant_(variant), elements_(std::move(elements)) {}
+  Dataset(const Output& variant, const Specs& elements, const Site& site = Site::Here());
 
   const Output& variant() const { return variant_; }
   // Of the components.
   const Specs& elements() const { return elements_; }
+  const TwDataset* c() const { return c_; }
 
   // ---- which elements ----
   Dataset Take(const Count& count, const Site& site = Site::Here()) const;
@@ -208,12 +209,13 @@ class Dataset {
   }
 
  private:
+  friend class internal::StageBuilder;
+  Dataset(Graph& graph, const TwDataset* made);
+  static Dataset FromVariant(Graph& graph, const char* name, const Output& variant,
+                             const Specs& elements, const Site& site);
   Graph& graph() const { return internal::GraphOf(variant_); }
-  // A function whose result is a dataset, and what the elements of that are.
-  template <class F>
-  std::pair<Function, Specs> ToDatasets(const internal::AtSite& at, const std::string& name,
-                                        F& function) const;
 
+  const TwDataset* c_;  // the graph keeps it
   Output variant_;
   Specs elements_;
 };

@@ -47,117 +47,124 @@ decltype(auto) CallOf(F& function, const Outputs& element) {
   }
 }
 
-// A function of elements in the graph's library; `call` gives its results.
-template <class Call>
-Function ElementFunction(Graph& graph, const AtSite& at, const std::string& name,
-                         const std::vector<TensorSpec>& elements, const Call& call) {
-  Function made;
-  try {
-    made = graph.Function("Dataset_" + name, elements, call);
-  } catch (const Error& error) {
-    at.Fail(error.code(), error.message());
-  }
-  at.Check();
-  return made;
-}
-
-// The shapes that both have.
-inline std::vector<TensorSpec> Wider(const AtSite& at, std::vector<TensorSpec> a,
-                                     const std::vector<TensorSpec>& b) {
-  bool same = a.size() == b.size();
-  for (size_t i = 0; same && i < a.size(); ++i) same = a[i].dtype == b[i].dtype;
-  if (!same) at.Fail(kInvalidArgument, "the elements of both must have the same types");
-  for (size_t i = 0; i < a.size(); ++i) {
-    a[i].ranked = a[i].ranked && b[i].ranked && a[i].shape.size() == b[i].shape.size();
-    for (size_t d = 0; a[i].ranked && d < a[i].shape.size(); ++d) {
-      if (a[i].shape[d] != b[i].shape[d]) a[i].shape[d] = -1;
-    }
-  }
-  return a;
-}
-
-// Shapes with one dimension more in front.
-inline std::vector<TensorSpec> Batched(std::vector<TensorSpec> specs, const Count& size,
-                                       bool is_whole) {
-  for (TensorSpec& spec : specs) {
-    if (spec.ranked) spec.shape.insert(spec.shape.begin(), is_whole ? size.value() : -1);
-  }
-  return specs;
-}
-
-// Shapes without their first dimension.
-inline std::vector<TensorSpec> Rows(const AtSite& at, std::vector<TensorSpec> specs) {
-  for (size_t i = 0; i < specs.size(); ++i) {
-    if (!specs[i].ranked) continue;
-    if (specs[i].shape.empty()) {
-      at.Fail(kInvalidArgument,
-              "component " + std::to_string(i) + " is a scalar, which has no rows");
-    }
-    specs[i].shape.erase(specs[i].shape.begin());
-  }
-  return specs;
-}
-
-inline std::vector<TensorSpec> SpecsOf(const Outputs& outputs) {
-  std::vector<TensorSpec> specs;
-  for (const Output& output : outputs) specs.push_back(TensorSpec::Of(output));
-  return specs;
-}
-
 inline Outputs Joined(Outputs first, const Outputs& then) {
   first.insert(first.end(), then.begin(), then.end());
   return first;
 }
 
-inline Output Text(Graph& graph, const std::string& text) {
-  return graph.Const(Tensor::String(text));
+// One stage while it is made: what tw_dataset_... add to the graph is of the line of the program
+// that calls. The graph keeps the builder.
+class StageBuilder {
+ public:
+  StageBuilder(Graph& graph, const char* stage, const Site& site)
+      : graph_(graph), at_(graph, stage, site), c_(tw_dataset_builder_new(graph.c())) {
+    graph.Keep({c_, &tw_dataset_builder_free});
+    tw_dataset_builder_site(c_, site.text.c_str());
+    tw_dataset_builder_device(c_, graph.device().c_str());
+  }
+  operator TwDatasetBuilder*() const { return c_; }  // NOLINT: it is one
+  // The dataset; throws where the stage, or what it takes of the graph, could not be made.
+  Dataset Made(const TwDataset* made) const {
+    Check();
+    return Dataset(graph_, made);
+  }
+  void Check() const {
+    at_.Check();
+    StatusHolder status;
+    if (tw_dataset_builder_check(c_, status.c) == TW_OK) return;
+    const Status error = status.Take();
+    throw Error(error.code(), error.message());
+  }
+  [[noreturn]] void Fail(const std::string& why) const { at_.Fail(kInvalidArgument, why); }
+  // What `call` makes of the components of an element, behind the values of `initial`: in the body
+  // of a function, which the stage ends.
+  template <class Call>
+  auto Function(const Dataset& dataset, const Outputs& initial, const Call& call) const {
+    const std::vector<TwOutput> state = Graph::Unwrap(initial);
+    std::vector<TwOutput> components(state.size() + dataset.elements().size());
+    TwGraph* const body = tw_dataset_begin_function(
+        c_, dataset.c(), state.data(), static_cast<int32_t>(state.size()), components.data());
+    Check();
+    const Graph::Inside inside(&graph_, body);
+    Outputs given;
+    for (const TwOutput& component : components) given.push_back({&graph_, component});
+    try {
+      return call(given);
+    } catch (const Error& error) {
+      at_.Fail(error.code(), error.message());
+    }
+  }
+
+ private:
+  Graph& graph_;
+  const AtSite at_;
+  TwDatasetBuilder* const c_;
+};
+
+// What a function gives of an element, as C takes it.
+template <class F>
+std::vector<TwOutput> Results(const StageBuilder& stage, const Dataset& dataset,
+                              const Outputs& initial, F& function) {
+  return stage.Function(dataset, initial, [&](const Outputs& element) {
+    return Graph::Unwrap(AsOutputs(CallOf(function, element)));
+  });
 }
 
-// The seeds of a random stage: zeros for any, else what Python's front end gives for the same.
-inline Outputs Seeds(Graph& graph, std::optional<int64_t> seed) {
-  constexpr int64_t kOfGraph = 87654321, kModulus = 0x7fffffff;
-  int64_t given = seed.value_or(0);
-  if (given > kModulus || given < -kModulus) given = ((given % kModulus) + kModulus) % kModulus;
-  return {graph.Scalar<int64_t>(seed.has_value() ? kOfGraph : 0), graph.Scalar<int64_t>(given)};
+inline std::vector<const TwDataset*> Unwrap(const std::vector<Dataset>& datasets) {
+  std::vector<const TwDataset*> all;
+  for (const Dataset& dataset : datasets) all.push_back(dataset.c());
+  return all;
 }
 
-inline Dataset Made(Graph& graph, const AtSite& at, const std::string& op, const Outputs& inputs,
-                    const std::vector<TensorSpec>& elements, const std::vector<Attr>& attrs) {
-  const Output variant = graph.Op(op, inputs, attrs);
-  at.Check();
-  return Dataset(variant, elements);
+inline std::vector<TwTensorSpec> Unwrap(const std::vector<TensorSpec>& specs) {
+  std::vector<TwTensorSpec> all;
+  for (const TensorSpec& spec : specs) {
+    all.push_back({static_cast<TwDataType>(spec.dtype), spec.rank(), spec.shape.data()});
+  }
+  return all;
 }
 
-// Texts out of files whose records say themselves where they end.
-inline Dataset TextsOf(const char* stage, const std::string& op, const Output& files,
-                       const FileOptions& options, const Site& site) {
-  Graph& graph = GraphOf(files);
-  const AtSite at(graph, stage, site);
-  return Made(graph, at, op,
-              {files, Text(graph, options.compression), graph.Scalar(options.buffer_size)},
-              {{kString}}, {});
+inline TwFileOptions Unwrap(const FileOptions& options) {
+  return {sizeof(TwFileOptions), options.compression.c_str(), options.buffer_size};
+}
+
+inline const int64_t* Unwrap(const std::optional<int64_t>& seed) {
+  return seed.has_value() ? &*seed : nullptr;
 }
 
 }  // namespace internal
+
+inline Dataset::Dataset(Graph& graph, const TwDataset* made)
+    : c_(made), variant_(&graph, tw_dataset_variant(made)) {
+  for (int32_t i = 0; i < tw_dataset_num_components(made); ++i) {
+    TwTensorSpec one{};
+    tw_dataset_component(made, i, &one);
+    TensorSpec spec{static_cast<DataType>(one.dtype)};
+    spec.ranked = one.rank >= 0;
+    if (spec.ranked) spec.shape.assign(one.dims, one.dims + one.rank);
+    elements_.push_back(std::move(spec));
+  }
+}
+
+inline Dataset::Dataset(const Output& variant, const Specs& elements, const Site& site)
+    : Dataset(FromVariant(internal::GraphOf(variant), "Dataset", variant, elements, site)) {}
 
 // ---- sources ----
 
 inline Dataset Dataset::FromTensors(const Outputs& components, const Site& site) {
   if (components.empty()) throw Error(kInvalidArgument, "FromTensors: no components");
-  Graph& graph = internal::GraphOf(components[0]);
-  const internal::AtSite at(graph, "FromTensors", site);
-  const Specs specs = internal::SpecsOf(components);
-  return internal::Made(graph, at, "TensorDataset", components, specs,
-                        {Attr::Shapes("output_shapes", specs)});
+  const internal::StageBuilder stage(internal::GraphOf(components[0]), "FromTensors", site);
+  const std::vector<TwOutput> given = Graph::Unwrap(components);
+  return stage.Made(
+      tw_dataset_from_tensors(stage, given.data(), static_cast<int32_t>(given.size())));
 }
 
 inline Dataset Dataset::FromTensorSlices(const Outputs& components, const Site& site) {
   if (components.empty()) throw Error(kInvalidArgument, "FromTensorSlices: no components");
-  Graph& graph = internal::GraphOf(components[0]);
-  const internal::AtSite at(graph, "FromTensorSlices", site);
-  const Specs specs = internal::Rows(at, internal::SpecsOf(components));
-  return internal::Made(graph, at, "TensorSliceDataset", components, specs,
-                        {Attr::Shapes("output_shapes", specs)});
+  const internal::StageBuilder stage(internal::GraphOf(components[0]), "FromTensorSlices", site);
+  const std::vector<TwOutput> given = Graph::Unwrap(components);
+  return stage.Made(
+      tw_dataset_from_tensor_slices(stage, given.data(), static_cast<int32_t>(given.size())));
 }
 
 inline Dataset Dataset::Range(Graph& graph, const Count& stop, const Site& site) {
@@ -166,74 +173,73 @@ inline Dataset Dataset::Range(Graph& graph, const Count& stop, const Site& site)
 
 inline Dataset Dataset::Range(Graph& graph, const Count& start, const Count& stop,
                               const Count& step, const Site& site) {
-  return FromOp(graph, "RangeDataset", {start.In(graph), stop.In(graph), step.In(graph)},
-                {{kInt64}}, {}, site);
+  const internal::StageBuilder stage(graph, "Range", site);
+  return stage.Made(tw_dataset_range(stage, start.c(), stop.c(), step.c()));
 }
 
 inline Dataset Dataset::ListFiles(Graph& graph, const std::string& pattern, bool shuffle,
                                   std::optional<int64_t> seed, const Site& site) {
-  const internal::AtSite at(graph, "ListFiles", site);
-  const Output found = graph.Op("MatchingFiles", {internal::Text(graph, pattern)});
-  const Output size = graph.Op("Size", {found}, {{"out_type", kInt64}});
-  const Output none = internal::Text(graph, "No files matched pattern: " + pattern);
-  const Node some = graph.AddNode(
-      "Assert", {graph.Op("Greater", {size, graph.Scalar<int64_t>(0)}), none}, {{"summarize", 1}});
-  const Node checked = graph.AddNode("Identity", {found}, {}, "", {some});
-  at.Check();
-  const Dataset names = FromTensorSlices({Output(&graph, {checked, 0})}, site);
-  if (!shuffle) return names;
-  const Output buffer = graph.Op("Maximum", {size, graph.Scalar<int64_t>(1)});
-  return names.Shuffle(buffer, seed, true, site);
+  const internal::StageBuilder stage(graph, "ListFiles", site);
+  return stage.Made(
+      tw_dataset_list_files(stage, pattern.c_str(), shuffle ? 1 : 0, internal::Unwrap(seed)));
 }
 
 inline Dataset Dataset::TextLines(const Output& files, const FileOptions& options,
                                   const Site& site) {
-  return internal::TextsOf("TextLines", "TextLineDataset", files, options, site);
+  const internal::StageBuilder stage(internal::GraphOf(files), "TextLines", site);
+  const TwFileOptions reading = internal::Unwrap(options);
+  return stage.Made(tw_dataset_text_lines(stage, files.c(), &reading));
 }
 
 inline Dataset Dataset::TFRecords(const Output& files, const FileOptions& options,
                                   const Site& site) {
-  return internal::TextsOf("TFRecords", "TFRecordDataset", files, options, site);
+  const internal::StageBuilder stage(internal::GraphOf(files), "TFRecords", site);
+  const TwFileOptions reading = internal::Unwrap(options);
+  return stage.Made(tw_dataset_tf_records(stage, files.c(), &reading));
 }
 
 inline Dataset Dataset::FixedLengthRecords(const Output& files, const Count& record_bytes,
                                            const Count& header_bytes, const Count& footer_bytes,
                                            const FileOptions& options, const Site& site) {
-  Graph& graph = internal::GraphOf(files);
-  const internal::AtSite at(graph, "FixedLengthRecords", site);
-  return internal::Made(
-      graph, at, "FixedLengthRecordDatasetV2",
-      {files, header_bytes.In(graph), record_bytes.In(graph), footer_bytes.In(graph),
-       graph.Scalar(options.buffer_size), internal::Text(graph, options.compression)},
-      {{kString}}, {});
+  const internal::StageBuilder stage(internal::GraphOf(files), "FixedLengthRecords", site);
+  const TwFileOptions reading = internal::Unwrap(options);
+  return stage.Made(tw_dataset_fixed_length_records(stage, files.c(), record_bytes.c(),
+                                                    header_bytes.c(), footer_bytes.c(), &reading));
 }
 
 inline Dataset Dataset::Csv(const Output& files, const std::vector<CsvField>& fields,
                             const CsvOptions& options, const Site& site) {
-  Graph& graph = internal::GraphOf(files);
-  const internal::AtSite at(graph, "Csv", site);
-  const std::vector<int64_t>& columns = options.select_columns;
-  Outputs inputs = {files,
-                    internal::Text(graph, options.files.compression),
-                    graph.Scalar(options.files.buffer_size),
-                    graph.Scalar(options.header),
-                    internal::Text(graph, std::string(1, options.delimiter)),
-                    graph.Scalar(options.quotes),
-                    internal::Text(graph, options.missing),
-                    graph.Const(Tensor::Of(columns, {static_cast<int64_t>(columns.size())}))};
-  Specs specs;
-  for (const CsvField& field : fields) {
-    inputs.push_back(graph.Const(field.otherwise()));
-    specs.push_back({field.otherwise().dtype()});
-  }
-  return internal::Made(graph, at, "CSVDataset", inputs, specs, internal::WithSpecs({}, specs));
+  const internal::StageBuilder stage(internal::GraphOf(files), "Csv", site);
+  const TwFileOptions reading = internal::Unwrap(options.files);
+  TwCsvOptions csv{};
+  csv.struct_size = sizeof csv;
+  csv.files = &reading;
+  csv.header = options.header ? 1 : 0;
+  csv.delimiter = options.delimiter;
+  csv.no_quotes = options.quotes ? 0 : 1;
+  csv.missing = options.missing.c_str();
+  csv.select_columns = options.select_columns.data();
+  csv.num_select_columns = static_cast<int32_t>(options.select_columns.size());
+  std::vector<TwTensor*> defaults;
+  for (const CsvField& field : fields) defaults.push_back(field.otherwise().c());
+  return stage.Made(tw_dataset_csv(stage, files.c(), defaults.data(),
+                                   static_cast<int32_t>(defaults.size()), &csv));
+}
+
+inline Dataset Dataset::FromVariant(Graph& graph, const char* name, const Output& variant,
+                                    const Specs& elements, const Site& site) {
+  const internal::StageBuilder stage(graph, name, site);
+  const std::vector<TwTensorSpec> specs = internal::Unwrap(elements);
+  return stage.Made(
+      tw_dataset_from_output(stage, variant.c(), specs.data(), static_cast<int32_t>(specs.size())));
 }
 
 inline Dataset Dataset::FromOp(Graph& graph, const std::string& op, const Outputs& inputs,
                                const Specs& elements, const std::vector<Attr>& attrs,
                                const Site& site) {
   const internal::AtSite at(graph, op, site);
-  return internal::Made(graph, at, op, inputs, elements, internal::WithSpecs(attrs, elements));
+  const Output variant = graph.Op(op, inputs, internal::WithSpecs(attrs, elements));
+  return FromVariant(graph, op.c_str(), variant, elements, site);
 }
 
 // ---- which elements ----
@@ -244,76 +250,72 @@ inline Dataset Dataset::Apply(const std::string& op, const Outputs& inputs, cons
 }
 
 inline Dataset Dataset::Take(const Count& count, const Site& site) const {
-  return Apply("TakeDataset", {count.In(graph())}, elements_, {}, site);
+  const internal::StageBuilder stage(graph(), "Take", site);
+  return stage.Made(tw_dataset_take(stage, c(), count.c()));
 }
 
 inline Dataset Dataset::Skip(const Count& count, const Site& site) const {
-  return Apply("SkipDataset", {count.In(graph())}, elements_, {}, site);
+  const internal::StageBuilder stage(graph(), "Skip", site);
+  return stage.Made(tw_dataset_skip(stage, c(), count.c()));
 }
 
 inline Dataset Dataset::Repeat(const Count& count, const Site& site) const {
-  return Apply("RepeatDataset", {count.In(graph())}, elements_, {}, site);
+  const internal::StageBuilder stage(graph(), "Repeat", site);
+  return stage.Made(tw_dataset_repeat(stage, c(), count.c()));
 }
 
 inline Dataset Dataset::Shard(const Count& shards, const Count& index, const Site& site) const {
-  return Apply("ShardDataset", {shards.In(graph()), index.In(graph())}, elements_, {}, site);
+  const internal::StageBuilder stage(graph(), "Shard", site);
+  return stage.Made(tw_dataset_shard(stage, c(), shards.c(), index.c()));
 }
 
 template <class F>
 Dataset Dataset::Filter(F&& predicate, const Site& site) const {
-  const internal::AtSite at(graph(), "Filter", site);
-  const Function function =
-      internal::ElementFunction(graph(), at, "filter", elements_, [&](const Outputs& element) {
-        return internal::AsOutputs(internal::CallOf(predicate, element));
-      });
-  const Specs& results = function.results;
-  if (results.size() != 1 || results[0].dtype != kBool || results[0].rank() > 0) {
-    at.Fail(kInvalidArgument, "the function must give one bool scalar");
-  }
-  return Apply("FilterDataset", function.captures, elements_, {{"predicate", function}}, site);
+  const internal::StageBuilder stage(graph(), "Filter", site);
+  const std::vector<TwOutput> results = internal::Results(stage, *this, {}, predicate);
+  if (results.size() != 1) stage.Fail("the function must give one bool scalar");
+  return stage.Made(tw_dataset_filter(stage, c(), results[0]));
 }
 
 inline Dataset Dataset::IgnoreErrors(const Site& site) const {
-  return Apply("IgnoreErrorsDataset", {}, elements_, {}, site);
+  const internal::StageBuilder stage(graph(), "IgnoreErrors", site);
+  return stage.Made(tw_dataset_ignore_errors(stage, c()));
 }
 
 inline Dataset Dataset::Concatenate(const Dataset& more, const Site& site) const {
-  const internal::AtSite at(graph(), "Concatenate", site);
-  return Apply("ConcatenateDataset", {more.variant_},
-               internal::Wider(at, elements_, more.elements_), {}, site);
+  const internal::StageBuilder stage(graph(), "Concatenate", site);
+  return stage.Made(tw_dataset_concatenate(stage, c(), more.c()));
 }
 
 inline Dataset Dataset::Zip(const std::vector<Dataset>& datasets, const Site& site) {
   if (datasets.empty()) throw Error(kInvalidArgument, "Zip: no datasets");
-  Outputs variants;
-  Specs specs;
-  for (const Dataset& dataset : datasets) {
-    variants.push_back(dataset.variant_);
-    specs.insert(specs.end(), dataset.elements_.begin(), dataset.elements_.end());
-  }
-  return FromOp(datasets[0].graph(), "ZipDataset", variants, specs, {}, site);
+  const internal::StageBuilder stage(datasets[0].graph(), "Zip", site);
+  const std::vector<const TwDataset*> given = internal::Unwrap(datasets);
+  return stage.Made(tw_dataset_zip(stage, given.data(), static_cast<int32_t>(given.size())));
 }
 
 inline Dataset Dataset::Enumerate(int64_t start, const Site& site) const {
-  constexpr int64_t kEnd = 0x7fffffffffffffff;
-  return Zip({Range(graph(), start, kEnd, 1, site), *this}, site);
+  const internal::StageBuilder stage(graph(), "Enumerate", site);
+  return stage.Made(tw_dataset_enumerate(stage, c(), start));
 }
 
 // ---- in which order, and when ----
 
 inline Dataset Dataset::Shuffle(const Count& buffer_size, std::optional<int64_t> seed,
                                 bool reshuffle_each_iteration, const Site& site) const {
-  return Apply("ShuffleDataset",
-               internal::Joined({buffer_size.In(graph())}, internal::Seeds(graph(), seed)),
-               elements_, {{"reshuffle_each_iteration", reshuffle_each_iteration}}, site);
+  const internal::StageBuilder stage(graph(), "Shuffle", site);
+  return stage.Made(tw_dataset_shuffle(stage, c(), buffer_size.c(), internal::Unwrap(seed),
+                                       reshuffle_each_iteration ? 1 : 0));
 }
 
 inline Dataset Dataset::Cache(const Site& site) const {
-  return Apply("CacheDataset", {internal::Text(graph(), "")}, elements_, {}, site);
+  const internal::StageBuilder stage(graph(), "Cache", site);
+  return stage.Made(tw_dataset_cache(stage, c()));
 }
 
 inline Dataset Dataset::Prefetch(const Count& buffer_size, const Site& site) const {
-  return Apply("PrefetchDataset", {buffer_size.In(graph())}, elements_, {}, site);
+  const internal::StageBuilder stage(graph(), "Prefetch", site);
+  return stage.Made(tw_dataset_prefetch(stage, c(), buffer_size.c()));
 }
 
 // ---- what becomes of them ----
@@ -321,75 +323,39 @@ inline Dataset Dataset::Prefetch(const Count& buffer_size, const Site& site) con
 template <class F>
 Dataset Dataset::Map(F&& function, const Count& parallel_calls, bool deterministic,
                      const Site& site) const {
-  const internal::AtSite at(graph(), "Map", site);
-  const Function f =
-      internal::ElementFunction(graph(), at, "map", elements_, [&](const Outputs& element) {
-        return internal::AsOutputs(internal::CallOf(function, element));
-      });
-  if (parallel_calls.is_zero()) {
-    return Apply("MapDataset", f.captures, f.results, {{"f", f}}, site);
-  }
-  const Output calls = graph().Op("Cast", {parallel_calls.In(graph())}, {{"DstT", kInt32}});
-  return Apply("ParallelMapDataset", internal::Joined(f.captures, {calls}), f.results,
-               {{"f", f}, {"sloppy", !deterministic}}, site);
-}
-
-template <class F>
-std::pair<Function, Dataset::Specs> Dataset::ToDatasets(const internal::AtSite& at,
-                                                        const std::string& name,
-                                                        F& function) const {
-  Specs specs;
-  Function made =
-      internal::ElementFunction(graph(), at, name, elements_, [&](const Outputs& element) {
-        const Dataset inner = internal::CallOf(function, element);
-        specs = inner.elements_;
-        return Outputs{inner.variant_};
-      });
-  return {std::move(made), std::move(specs)};
+  const internal::StageBuilder stage(graph(), "Map", site);
+  const std::vector<TwOutput> results = internal::Results(stage, *this, {}, function);
+  return stage.Made(tw_dataset_map(stage, c(), results.data(), static_cast<int32_t>(results.size()),
+                                   parallel_calls.c(), deterministic ? 1 : 0));
 }
 
 template <class F>
 Dataset Dataset::FlatMap(F&& function, const Site& site) const {
-  const internal::AtSite at(graph(), "FlatMap", site);
-  const auto [f, specs] = ToDatasets(at, "flat_map", function);
-  return Apply("FlatMapDataset", f.captures, specs, {{"f", f}}, site);
+  const internal::StageBuilder stage(graph(), "FlatMap", site);
+  const Dataset inner = stage.Function(
+      *this, {}, [&](const Outputs& element) { return internal::CallOf(function, element); });
+  return stage.Made(tw_dataset_flat_map(stage, c(), inner.c()));
 }
 
 template <class F>
 Dataset Dataset::Interleave(F&& function, const Count& cycle_length, const Count& block_length,
                             const Count& parallel_calls, const Site& site) const {
-  const internal::AtSite at(graph(), "Interleave", site);
-  const auto [f, specs] = ToDatasets(at, "interleave", function);
-  Outputs inputs =
-      internal::Joined(f.captures, {cycle_length.In(graph()), block_length.In(graph())});
-  if (parallel_calls.is_zero()) {
-    return Apply("InterleaveDataset", inputs, specs, {{"f", f}}, site);
-  }
-  inputs.push_back(parallel_calls.In(graph()));
-  return Apply("ParallelInterleaveDatasetV2", inputs, specs, {{"f", f}}, site);
+  const internal::StageBuilder stage(graph(), "Interleave", site);
+  const Dataset inner = stage.Function(
+      *this, {}, [&](const Outputs& element) { return internal::CallOf(function, element); });
+  return stage.Made(tw_dataset_interleave(stage, c(), inner.c(), cycle_length.c(), block_length.c(),
+                                          parallel_calls.c()));
 }
 
 template <class F>
 Outputs Dataset::Reduce(const Outputs& initial, F&& function, const Site& site) const {
-  const internal::AtSite at(graph(), "Reduce", site);
-  const Specs state = internal::SpecsOf(initial);
-  Specs arguments = state;
-  arguments.insert(arguments.end(), elements_.begin(), elements_.end());
-  const Function f = internal::ElementFunction(
-      graph(), at, "reduce", arguments,
-      [&](const Outputs& both) { return internal::AsOutputs(internal::CallOf(function, both)); });
-  const Specs results = internal::Wider(at, state, f.results);
-  const Node node = graph().AddNode(
-      "ReduceDataset", internal::Joined(internal::Joined({variant_}, initial), f.captures),
-      internal::WithSpecs({{"f", f},
-                           Attr::Types("Tstate", state),
-                           Attr::Types("Targuments", internal::SpecsOf(f.captures))},
-                          results));
-  at.Check();
+  const internal::StageBuilder stage(graph(), "Reduce", site);
+  const std::vector<TwOutput> results = internal::Results(stage, *this, initial, function);
+  TwNode* const node =
+      tw_dataset_reduce(stage, c(), results.data(), static_cast<int32_t>(results.size()));
+  stage.Check();
   Outputs last;
-  for (size_t i = 0; i < results.size(); ++i) {
-    last.push_back({&graph(), {node, static_cast<int32_t>(i)}});
-  }
+  for (int32_t i = 0; i < tw_node_num_outputs(node); ++i) last.push_back({&graph(), {node, i}});
   return last;
 }
 
@@ -397,89 +363,58 @@ Outputs Dataset::Reduce(const Outputs& initial, F&& function, const Site& site) 
 
 inline Dataset Dataset::Batch(const Count& batch_size, bool drop_remainder,
                               const Site& site) const {
-  return Apply("BatchDatasetV2", {batch_size.In(graph()), graph().Scalar(drop_remainder)},
-               internal::Batched(elements_, batch_size, drop_remainder), {}, site);
+  const internal::StageBuilder stage(graph(), "Batch", site);
+  return stage.Made(tw_dataset_batch(stage, c(), batch_size.c(), drop_remainder ? 1 : 0));
 }
 
 inline Dataset Dataset::PaddedBatch(const Count& batch_size,
                                     const std::vector<std::vector<int64_t>>& shapes,
                                     const Outputs& values, bool drop_remainder,
                                     const Site& site) const {
-  const internal::AtSite at(graph(), "PaddedBatch", site);
+  const internal::StageBuilder stage(graph(), "PaddedBatch", site);
   const size_t n = elements_.size();
   if ((!shapes.empty() && shapes.size() != n) || (!values.empty() && values.size() != n)) {
-    at.Fail(kInvalidArgument, "an element has " + std::to_string(n) + " components, got " +
-                                  std::to_string(shapes.size()) + " shapes and " +
-                                  std::to_string(values.size()) + " values");
+    stage.Fail("an element has " + std::to_string(n) + " components, got " +
+               std::to_string(shapes.size()) + " shapes and " + std::to_string(values.size()) +
+               " values");
   }
-  Specs padded = elements_;
-  Outputs wanted, around;
-  for (size_t i = 0; i < n; ++i) {
-    TensorSpec& spec = padded[i];
-    if (!shapes.empty()) spec = {spec.dtype, shapes[i]};
-    if (!spec.ranked) {
-      at.Fail(kInvalidArgument,
-              "the rank of component " + std::to_string(i) + " is not known: say its shape");
-    }
-    const auto rank = static_cast<int64_t>(spec.shape.size());
-    wanted.push_back(graph().Const(Tensor::Of(spec.shape, {rank})));
-    if (!values.empty()) {
-      around.push_back(values[i]);
-    } else if (spec.dtype == kString) {
-      around.push_back(internal::Text(graph(), ""));
-    } else {
-      around.push_back(graph().Op("Cast", {graph().Scalar<int32_t>(0)}, {{"DstT", spec.dtype}}));
-    }
+  std::vector<TwTensorSpec> wanted;
+  for (const std::vector<int64_t>& shape : shapes) {
+    wanted.push_back({0, static_cast<int32_t>(shape.size()), shape.data()});
   }
-  const Specs specs = internal::Batched(padded, batch_size, drop_remainder);
-  Outputs inputs = internal::Joined({variant_, batch_size.In(graph())}, wanted);
-  inputs = internal::Joined(internal::Joined(inputs, around), {graph().Scalar(drop_remainder)});
-  return internal::Made(graph(), at, "PaddedBatchDatasetV2", inputs, specs,
-                        {Attr::Types("Toutput_types", specs),
-                         Attr::Shapes("output_shapes", specs),
-                         {"N", static_cast<int64_t>(n)}});
+  const std::vector<TwOutput> around = Graph::Unwrap(values);
+  return stage.Made(
+      tw_dataset_padded_batch(stage, c(), batch_size.c(), wanted.empty() ? nullptr : wanted.data(),
+                              around.empty() ? nullptr : around.data(), drop_remainder ? 1 : 0));
 }
 
 inline Dataset Dataset::Unbatch(const Site& site) const {
-  const internal::AtSite at(graph(), "Unbatch", site);
-  return Apply("UnbatchDataset", {}, internal::Rows(at, elements_), {}, site);
+  const internal::StageBuilder stage(graph(), "Unbatch", site);
+  return stage.Made(tw_dataset_unbatch(stage, c()));
 }
 
 inline Dataset Dataset::Window(const Count& size, const Count& shift, const Count& stride,
                                bool drop_remainder, const Site& site) const {
-  return Apply(
-      "WindowDataset",
-      {size.In(graph()), shift.In(graph()), stride.In(graph()), graph().Scalar(drop_remainder)},
-      Specs(elements_.size(), TensorSpec{kVariant}), {}, site);
+  const internal::StageBuilder stage(graph(), "Window", site);
+  return stage.Made(
+      tw_dataset_window(stage, c(), size.c(), shift.c(), stride.c(), drop_remainder ? 1 : 0));
 }
 
 // ---- elements ----
 
 inline Iterator Dataset::MakeOneShotIterator(const Site& site) const {
-  const internal::AtSite at(graph(), "MakeOneShotIterator", site);
-  internal::StatusHolder status;
-  const internal::Handle<TwGraph, &tw_graph_free> body(tw_function_body_new(graph().c(), status.c));
-  graph().Note(status.Take());
-  at.Check();
-  const TwOutput made = tw_function_copy(body.get(), variant_.c(), status.c);
-  if (made.node == nullptr) {
-    at.Fail(status.Take().code(), status.Take().message() + ": make an initializable iterator");
-  }
-  Result<std::string> name = internal::TextOf(
-      tw_function_define(body.get(), "Dataset_factory", 1, &made, 1, nullptr, status.c), status);
-  graph().Note(name.status());
-  at.Check();
-  const Function factory{std::move(name.value())};
-  const Output handle = graph().Op("OneShotIterator", {},
-                                   internal::WithSpecs({{"dataset_factory", factory}}, elements_));
-  at.Check();
-  return {handle, nullptr, elements_};
+  const internal::StageBuilder stage(graph(), "MakeOneShotIterator", site);
+  const TwIterator made = tw_dataset_make_one_shot_iterator(stage, c());
+  stage.Check();
+  return {Output(&graph(), made.handle), nullptr, elements_};
 }
 
 inline Iterator Dataset::MakeInitializableIterator(const std::string& shared_name,
                                                    const Site& site) const {
-  const Iterator iterator = Iterator::FromStructure(graph(), elements_, shared_name, site);
-  return {iterator.handle(), iterator.MakeInitializer(variant_, site), elements_};
+  const internal::StageBuilder stage(graph(), "MakeInitializableIterator", site);
+  const TwIterator made = tw_dataset_make_initializable_iterator(stage, c(), shared_name.c_str());
+  stage.Check();
+  return {Output(&graph(), made.handle), made.initializer, elements_};
 }
 
 }  // namespace tw

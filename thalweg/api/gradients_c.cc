@@ -14,12 +14,14 @@ Result<GradientStep> UnwrapStep(const TwGradientStep& given) {
   ASSIGN_OR_RETURN(step.outputs, UnwrapAll(given.outputs, given.num_outputs, "output of a step"));
   if (given.function == nullptr) return InvalidArgument("a step of gradients has no function");
   const size_t count = step.inputs.size();
-  step.function = [function = given.function, argument = given.argument,
-                   count](const auto& incoming) -> Result<std::vector<GradientValue>> {
+  step.function = [function = given.function, argument = given.argument, count](
+                      const auto& incoming,
+                      const auto& place) -> Result<std::vector<GradientValue>> {
     std::vector<TwGradient> grads;
     for (const GradientValue& value : incoming) grads.push_back(Wrap(value));
     std::vector<TwGradient> made(count);
-    const TwCode code = function(argument, grads.data(), made.data());
+    const auto* const here = reinterpret_cast<const TwGradientPlace*>(&place);
+    const TwCode code = function(argument, here, grads.data(), made.data());
     if (code != TW_OK) return Status(static_cast<Code>(code), "a gradient function failed");
     std::vector<GradientValue> values;
     for (const TwGradient& gradient : made) {
@@ -63,6 +65,7 @@ Result<GradientOptions> UnwrapOptions(Graph& graph, const TwGradientOptions* opt
   unwrapped.colocate = given.colocate != 0;
   if (given.scope != nullptr) unwrapped.scope = given.scope;
   if (given.site != nullptr) unwrapped.site = graph.InternSite(given.site);
+  unwrapped.within = reinterpret_cast<const GradientPlace*>(given.within);
   RETURN_IF_ERROR(CheckArray(given.steps, given.num_steps, "step"));
   for (int32_t i = 0; i < given.num_steps; ++i) {
     ASSIGN_OR_RETURN(GradientStep step, UnwrapStep(given.steps[i]));

@@ -60,6 +60,12 @@ struct ModelOptions {
   const TwRunOptions* options = nullptr;  // of the restore: a timeout, a cancellation
 };
 
+struct ConvertOptions {
+  bool saved_model = false;               // false: a GraphDef in a file
+  bool keep_batch_norms = false;          // they become part of no weights: the same bits
+  const TwRunOptions* options = nullptr;  // of the reads of variables
+};
+
 class Model {
  public:
   // In an environment of its own: its threads and memory are this model's.
@@ -146,11 +152,43 @@ class Model {
     }
     return Tensors(results.begin(), results.end());
   }
+  // Any tensors of the graph, fed at any others, by names of the default signature or of tensors.
+  Result<Tensors> Fetch(const std::vector<std::string>& fetches,
+                        const std::vector<std::pair<std::string, Tensor>>& feeds = {},
+                        const TwRunOptions* options = nullptr) const {
+    std::vector<const char*> names, wanted;
+    std::vector<TwTensor*> values, results(fetches.size());
+    for (const auto& [name, value] : feeds) {
+      names.push_back(name.c_str());
+      values.push_back(value.c());
+    }
+    for (const std::string& name : fetches) wanted.push_back(name.c_str());
+    internal::StatusHolder status;
+    tw_model_fetch(c(), tw_model_find_signature(c(), nullptr, nullptr), options, names.data(),
+                   values.data(), static_cast<int32_t>(names.size()), wanted.data(),
+                   static_cast<int32_t>(wanted.size()), results.data(), status.c);
+    const Status ran = status.Take();
+    if (!ran.ok()) return ran;
+    return Tensors(results.begin(), results.end());
+  }
   // Plans a signature now, not in its first run.
   Status Prepare(const std::string& signature = "") const {
     internal::StatusHolder status;
     const int32_t place = tw_model_find_signature(c(), signature.c_str(), status.c);
     if (place >= 0) tw_model_prepare(c(), place, nullptr, status.c);
+    return status.Take();
+  }
+  // Writes what a signature computes without variables and functions, under the signature's names.
+  Status Convert(const std::string& out, const std::string& signature = "",
+                 const ConvertOptions& options = {}) const {
+    TwConvertOptions c{};
+    c.struct_size = sizeof c;
+    c.saved_model = options.saved_model ? 1 : 0;
+    c.keep_batch_norms = options.keep_batch_norms ? 1 : 0;
+    c.run_options = options.options;
+    internal::StatusHolder status;
+    const int32_t place = tw_model_find_signature(this->c(), signature.c_str(), status.c);
+    if (place >= 0) tw_model_convert(this->c(), place, out.c_str(), &c, status.c);
     return status.Take();
   }
   TwModel* c() const { return handle_.get(); }

@@ -3,8 +3,14 @@
 #include <string_view>
 
 #include "thalweg/api/handles.h"
+#include "thalweg/model/convert.h"
+#include "thalweg/model/costs.h"
 #include "thalweg/model/description.h"
 #include "thalweg/model/model.h"
+#include "thalweg/model/verification.h"
+#include "thalweg/model/weights.h"
+#include "thalweg/proto/json_writer.h"
+#include "thalweg/proto/wire.h"
 #include "thalweg/session/run_metadata_message.h"
 #include "thalweg/tensor/inlined_tensors.h"
 
@@ -87,6 +93,49 @@ Result<TwModel*> LoadModel(TwEnvironment* environment, const char* path,
                                            TwGraph{EnvironmentOf(environment), model->graph(), {}},
                                            TwSession{model->session()}, std::move(unusable)})
       .release();
+}
+
+Result<std::string> SavedModelFacts(const ModelFiles& files) {
+  ASSIGN_OR_RETURN(const std::string initializer, InitializerOf(files));
+  ASSIGN_OR_RETURN(const std::vector<AssetFile> assets, AssetsOf(files));
+  JsonWriter json;
+  json.BeginObject().Key("has_variables").Bool(!files.checkpoint.empty());
+  json.Key("initializer").Text(initializer).Key("assets").BeginObject();
+  for (const AssetFile& asset : assets) json.Key(asset.tensor).Text(asset.file);
+  json.EndObject().EndObject();
+  return json.Take();
+}
+
+Result<CostOptions> CostOptionsOf(const TwCostOptions* options) {
+  TwCostOptions none{};
+  none.struct_size = sizeof none;
+  const TwCostOptions given = CopyOptions(options, none);
+  CostOptions wanted;
+  if (given.batch < 0) return InvalidArgument("a batch cannot have ", given.batch, " rows");
+  if (given.batch > 0) wanted.batch = given.batch;
+  ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                   UnwrapTexts(given.inputs, given.num_inputs, "input"));
+  RETURN_IF_ERROR(CheckArray(given.dims, given.num_inputs, "dims"));
+  RETURN_IF_ERROR(CheckArray(given.ranks, given.num_inputs, "rank"));
+  for (size_t i = 0; i < names.size(); ++i) {
+    RETURN_IF_ERROR(CheckArray(given.dims[i], given.ranks[i], "dimension"));
+    ASSIGN_OR_RETURN(wanted.shapes[names[i]],
+                     PartialShape::Make({given.dims[i], static_cast<size_t>(given.ranks[i])}));
+  }
+  return wanted;
+}
+
+Result<NamedValues> NamedValuesOf(const char* const* names, TwTensor* const* values, int32_t n) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> texts, UnwrapTexts(names, n, "name"));
+  RETURN_IF_ERROR(CheckArray(values, n, "value"));
+  NamedValues made;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (values[i] == nullptr) {
+      return InvalidArgument("the value of '", texts[i], "' is no tensor");
+    }
+    made.emplace_back(texts[i], values[i]->tensor);
+  }
+  return made;
 }
 
 }  // namespace
@@ -207,6 +256,103 @@ TwCode tw_model_run_names(const TwModel* model, int32_t signature, const TwRunOp
       inputs.span()[places[i]] = values[i]->tensor;
     }
     return RunSignature(*model->model, place, options, inputs.span(), results, metadata);
+  });
+}
+
+TwCode tw_model_convert(const TwModel* model, int32_t signature, const char* out,
+                        const TwConvertOptions* options, TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    ASSIGN_OR_RETURN(const size_t place, SignatureAt(model, signature));
+    RETURN_IF_ERROR(RequireAll({{"out", out}}));
+    TwConvertOptions none{};
+    none.struct_size = sizeof none;
+    const TwConvertOptions given = CopyOptions(options, none);
+    return ConvertModel(*model->model, place, out,
+                        {.saved_model = given.saved_model != 0,
+                         .fold_batch_norms = given.keep_batch_norms == 0,
+                         .run = OptionsFor(given.run_options)});
+  });
+}
+
+TwBuffer* tw_model_costs(const TwModel* model, int32_t signature, const TwCostOptions* options,
+                         TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    ASSIGN_OR_RETURN(const size_t place, SignatureAt(model, signature));
+    ASSIGN_OR_RETURN(const CostOptions wanted, CostOptionsOf(options));
+    ASSIGN_OR_RETURN(std::string json, DescribeCosts(*model->model, place, wanted));
+    return NewBuffer(std::move(json));
+  });
+}
+
+TwBuffer* tw_model_recordable(const TwModel* model, int32_t signature, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    ASSIGN_OR_RETURN(const size_t place, SignatureAt(model, signature));
+    JsonWriter json;
+    json.BeginList();
+    for (const Output& value : RecordableValues(*model->model, place)) {
+      json.Text(StrCat(value.node->name(), ":", value.index));
+    }
+    json.EndList();
+    return NewBuffer(json.Take());
+  });
+}
+
+TwBuffer* tw_model_verify(const TwModel* model, int32_t signature, const char* const* input_names,
+                          TwTensor* const* inputs, int32_t num_inputs,
+                          const char* const* value_names, TwTensor* const* values,
+                          int32_t num_values, const TwVerifyOptions* options, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    ASSIGN_OR_RETURN(const size_t place, SignatureAt(model, signature));
+    RecordedStep recorded;
+    ASSIGN_OR_RETURN(recorded.inputs, NamedValuesOf(input_names, inputs, num_inputs));
+    ASSIGN_OR_RETURN(recorded.values, NamedValuesOf(value_names, values, num_values));
+    TwVerifyOptions none{};
+    none.struct_size = sizeof none;
+    const TwVerifyOptions given = CopyOptions(options, none);
+    ASSIGN_OR_RETURN(const Verification found,
+                     VerifyModel(*model->model, place, recorded,
+                                 {.atol = given.atol, .rtol = given.rtol, .progress = {}},
+                                 OptionsFor(given.run_options)));
+    return NewBuffer(VerificationJson(found));
+  });
+}
+
+TwCode tw_saved_model_read(const char* path, const char* const* tags, int32_t num_tags,
+                           TwBuffer** meta_graph, TwBuffer** facts, TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"path", path}, {"meta_graph", meta_graph}, {"facts", facts}}));
+    ASSIGN_OR_RETURN(const std::vector<std::string> wanted, UnwrapTexts(tags, num_tags, "tag"));
+    PosixFileSystem fs;
+    ASSIGN_OR_RETURN(const ModelFiles files, ReadModelFiles(fs, path, wanted));
+    if (files.kind != ModelKind::kSavedModel) {
+      return InvalidArgument(path, ": expected a SavedModel, found a ", ModelKindName(files.kind));
+    }
+    ASSIGN_OR_RETURN(std::string json, SavedModelFacts(files));
+    ASSIGN_OR_RETURN(std::string bytes, Serialize(*files.meta_graph));
+    *meta_graph = NewBuffer(std::move(bytes));
+    *facts = NewBuffer(std::move(json));
+    return OkStatus();
+  });
+}
+
+TwCode tw_model_fetch(const TwModel* model, int32_t signature, const TwRunOptions* options,
+                      const char* const* feed_names, TwTensor* const* feeds, int32_t num_feeds,
+                      const char* const* fetch_names, int32_t num_fetches, TwTensor** results,
+                      TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"model", model}}));
+    std::optional<size_t> place;
+    if (signature != -1) {
+      ASSIGN_OR_RETURN(place, SignatureAt(model, signature));
+    }
+    ASSIGN_OR_RETURN(const NamedValues fed, NamedValuesOf(feed_names, feeds, num_feeds));
+    ASSIGN_OR_RETURN(const std::vector<std::string> wanted,
+                     UnwrapTexts(fetch_names, num_fetches, "fetch"));
+    RETURN_IF_ERROR(CheckArray(results, num_fetches, "result"));
+    std::vector<Tensor> fetched(wanted.size());
+    RETURN_IF_ERROR(model->model->Fetch(place, OptionsFor(options), fed, wanted, fetched));
+    for (size_t i = 0; i < fetched.size(); ++i) results[i] = NewTensor(std::move(fetched[i]));
+    return OkStatus();
   });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/api/handles.h"
+#include "thalweg/base/first_error.h"
 #include "thalweg/graph/attr_value_proto.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
@@ -10,7 +11,7 @@ using namespace thalweg::api;  // NOLINT
 namespace {
 
 void Fail(TwNodeBuilder* builder, Status status) {
-  if (builder->status.ok()) builder->status = std::move(status);
+  KeepFirstError(std::move(status), &builder->status);
 }
 
 // Runs `add`, which returns a Status; its error is the builder's, reported by finish.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <thread>
 #include <type_traits>
 
 #include "thalweg/api/handles.h"
 #include "thalweg/api/registries.h"
+#include "thalweg/base/thread.h"
 #include "thalweg/cluster/client/remote_session.h"
 #include "thalweg/cluster/server/server.h"
 #include "thalweg/cluster/transport/grpc/rpc.h"
@@ -117,7 +117,7 @@ TwCode tw_server_stop(TwServer* server, TwStatus* status) {
     if (!HostCall::IsInside()) {
       server->server->Stop();
     } else {  // perhaps of a step that the server runs, and would wait for
-      std::thread([stopped = server->server] { stopped->Stop(); }).detach();
+      Thread::Detach("stop", [stopped = server->server] { stopped->Stop(); });
     }
     return OkStatus();
   });
@@ -159,7 +159,7 @@ void tw_server_free(TwServer* server) {
   if (!HostCall::IsInside()) {
     delete server;
   } else {
-    std::thread([server] { delete server; }).detach();
+    Thread::Detach("stop", [server] { delete server; });
   }
 }
 

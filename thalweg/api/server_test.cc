@@ -11,6 +11,7 @@
 
 #include "thalweg/api/registries.h"
 #include "thalweg/api/test_tasks.h"
+#include "thalweg/cluster/master/master.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/text_format.h"
 #include "thalweg/proto/wire.h"
@@ -159,6 +160,34 @@ TEST_F(ServerTest, AStepEndsWithTheDeadlineOfItsCall) {
       Step(session, std::nullopt, {"take:0"}, {}, {.timeout = std::chrono::milliseconds(50)});
   EXPECT_EQ(taken.status().code(), Code::kDeadlineExceeded);
   EXPECT_EQ(*Step(session, 1, {"y:0"}), -1);
+}
+
+// A call may have less time left than its options give the step: some went on the way.
+TEST(MasterDeadlineTest, AnErrorSaysWhatTheOptionsAskedFor) {
+  const auto environment = *Environment::Create({.threads = 1}, MakeRegistries());
+  Master master(
+      environment,
+      [&](std::shared_ptr<Graph> graph, const Message&,
+          const MasterCall&) -> Result<Master::MadeSession> {
+        ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                         MakeLocalSession(environment, std::move(graph)));
+        return Master::MadeSession{.session = std::move(session)};
+      },
+      [](const auto&) { return OkStatus(); });
+  OwnedMessage create(pb::CreateSessionRequest::Descriptor());
+  create->Mutable(pb::CreateSessionRequest::kGraphDef)
+      ->CopyFrom(*FromText(pb::GraphDef::Descriptor(), kGraph));
+  const Result<OwnedMessage> session = master.Call("CreateSession", *create, {});
+  ASSERT_TRUE(session.ok()) << session.status().ToString();
+  OwnedMessage run(pb::RunStepRequest::Descriptor());
+  run->SetString(pb::RunStepRequest::kSessionHandle,
+                 (*session)->GetString(pb::CreateSessionResponse::kSessionHandle));
+  run->AddString(pb::RunStepRequest::kFetch, "take:0");
+  run->Mutable(pb::RunStepRequest::kOptions)->SetInt(pb::RunOptions::kTimeoutInMs, 300'000);
+  const Status late =
+      master.Call("RunStep", *run, {.timeout = std::chrono::milliseconds(20)}).status();
+  EXPECT_EQ(late.code(), Code::kDeadlineExceeded);
+  EXPECT_THAT(late.message(), HasSubstr("did not end within 300000 ms"));
 }
 
 TEST_F(ServerTest, ACancelledCallEndsItsStep) {

@@ -150,8 +150,9 @@ void tw_session_free(TwSession* session) { delete session; }
 TwBuffer* tw_session_list_devices(TwSession* session, TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
     RETURN_IF_ERROR(RequireAll({{"session", session}}));
+    ASSIGN_OR_RETURN(const std::vector<DeviceDescription> devices, session->session->ListDevices());
     OwnedMessage response(pb::ListDevicesResponse::Descriptor());
-    for (const DeviceDescription& device : session->session->ListDevices()) {
+    for (const DeviceDescription& device : devices) {
       Message* const out = response->Add(pb::ListDevicesResponse::kLocalDevice);
       out->SetString(pb::DeviceAttributes::kName, device.name);
       out->SetString(pb::DeviceAttributes::kDeviceType, device.type);
@@ -172,6 +173,20 @@ TwCode tw_target_reset(const char* target, const char* const* containers, int32_
   });
 }
 
+TwCode tw_target_reset_config(const char* target, const char* const* containers, int32_t n,
+                              const void* config, size_t config_size, TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"target", target}}));
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, UnwrapTexts(containers, n, "container"));
+    if (config == nullptr) return ResetRemote(target, names, {});
+    ASSIGN_OR_RETURN(const OwnedMessage message,
+                     ParseMessage(pb::ConfigProto::Descriptor(),
+                                  std::string_view(static_cast<const char*>(config), config_size)));
+    ASSIGN_OR_RETURN(const ConfigOptions read, ReadConfig(*message, ConfigUse::kRemoteSession, {}));
+    return ResetRemote(target, names, read.session.default_timeout);
+  });
+}
+
 TwRunOptions* tw_run_options_new(void) {
   return Quietly<TwRunOptions*>(nullptr, [] {
     auto options = std::make_unique<TwRunOptions>();
@@ -182,6 +197,9 @@ TwRunOptions* tw_run_options_new(void) {
 void tw_run_options_free(TwRunOptions* options) { delete options; }
 void tw_run_options_timeout_ms(TwRunOptions* options, int64_t timeout_ms) {
   if (options != nullptr) options->options.timeout = Milliseconds(timeout_ms);
+}
+void tw_run_options_timeout_spent_ms(TwRunOptions* options, int64_t spent_ms) {
+  if (options != nullptr) options->options.spent = Milliseconds(std::max<int64_t>(spent_ms, 0));
 }
 void tw_run_options_trace_level(TwRunOptions* options, int32_t level) {
   if (options == nullptr) return;

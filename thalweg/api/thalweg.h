@@ -221,6 +221,17 @@ struct Gradient {
   bool empty() const { return values.empty(); }
 };
 
+namespace internal {
+
+// A function's body under construction, which its graph owns, and what it gives.
+struct BuiltBody {
+  TwGraph* body = nullptr;
+  std::vector<TwOutput> results{};
+  TwBranch branch() const { return {body, results.data(), static_cast<int32_t>(results.size())}; }
+};
+
+}  // namespace internal
+
 class Graph {
  public:
   explicit Graph(const Environment& environment) : environment_(environment) {
@@ -261,6 +272,7 @@ class Graph {
   }
   // Nodes added from now on ask for this device; "" for none.
   void SetDevice(const std::string& device) { device_ = device; }
+  const std::string& device() const { return device_; }
   // Errors of nodes added from now on say that they were made there, "train.cc:41"; "" for nothing.
   void SetSite(const std::string& site) { site_ = site; }
   const std::string& site() const { return site_; }
@@ -305,38 +317,66 @@ class Graph {
   tw::Function Function(const std::string& name, const std::vector<TensorSpec>& arguments,
                         const std::function<Outputs(const Outputs&)>& build) {
     tw::Function made;
+    const internal::BuiltBody built = BuildBody(arguments, build);
     if (!status_.ok()) return made;
     internal::StatusHolder status;
-    TwGraph* const body = tw_function_body_new(c(), status.c);
-    Note(status.Take());
-    if (body == nullptr) return made;
-    bodies_.emplace_back(body);  // kept: outputs of it may be held by the program
-    Outputs results;
-    {
-      const Inside inside(this, body);
-      Outputs given;
-      for (const TensorSpec& spec : arguments) {
-        const std::string argument = "arg_" + std::to_string(given.size());
-        given.push_back({this, tw_function_argument(body, argument.c_str(), spec.dtype,
-                                                    spec.shape.data(), spec.rank(), status.c)});
-        Note(status.Take());
-      }
-      results = build(given);
-    }
-    if (!status_.ok()) return made;
-    const std::vector<TwOutput> given = Unwrap(results);
-    Result<std::string> defined =
-        internal::TextOf(tw_function_define(body, name.c_str(), 1, given.data(),
-                                            static_cast<int32_t>(given.size()), nullptr, status.c),
-                         status);
+    Result<std::string> defined = internal::TextOf(
+        tw_function_define(built.body, name.c_str(), 1, built.results.data(),
+                           static_cast<int32_t>(built.results.size()), nullptr, status.c),
+        status);
     Note(defined.status());
     if (!defined.ok()) return made;
     made.name = std::move(defined.value());
-    for (const Output& result : results) made.results.push_back(TensorSpec::Of(result));
-    for (int32_t i = 0; i < tw_function_num_captures(body); ++i) {
-      made.captures.push_back({this, tw_function_capture(body, i)});
+    for (const TwOutput& result : built.results) {
+      made.results.push_back(TensorSpec::Of({this, result}));
+    }
+    for (int32_t i = 0; i < tw_function_num_captures(built.body); ++i) {
+      made.captures.push_back({this, tw_function_capture(built.body, i)});
     }
     return made;
+  }
+
+  // The body of a function that is not defined yet, and its results: for what defines several
+  // together (control_flow.h). No body after an error.
+  internal::BuiltBody BuildBody(const std::vector<TensorSpec>& arguments,
+                                const std::function<Outputs(const Outputs&)>& build) {
+    internal::BuiltBody built;
+    if (!status_.ok()) return built;
+    internal::StatusHolder status;
+    built.body = tw_function_body_new(c(), status.c);
+    Note(status.Take());
+    if (built.body == nullptr) return built;
+    Keep({built.body, &tw_graph_free});  // outputs of it may be held by the program
+    const Inside inside(this, built.body);
+    Outputs given;
+    for (const TensorSpec& spec : arguments) {
+      const std::string argument = "arg_" + std::to_string(given.size());
+      given.push_back({this, tw_function_argument(built.body, argument.c_str(), spec.dtype,
+                                                  spec.shape.data(), spec.rank(), status.c)});
+      Note(status.Take());
+    }
+    built.results = Unwrap(build(given));
+    return built;
+  }
+  // A node over such bodies, added by `add`, with so many results; none after an error.
+  Outputs AddControlFlow(
+      size_t num_results, const std::string& name, int64_t parallel_iterations,
+      const std::function<void(const TwControlFlowOptions&, TwOutput*, TwStatus*)>& add) {
+    std::vector<TwOutput> made(num_results, TwOutput{nullptr, 0});
+    if (status_.ok()) {
+      TwControlFlowOptions options = {};
+      options.struct_size = sizeof(options);
+      options.name = name.c_str();
+      options.device = device_.c_str();
+      options.site = site_.empty() ? nullptr : site_.c_str();
+      options.parallel_iterations = parallel_iterations;
+      internal::StatusHolder status;
+      add(options, made.data(), status.c);
+      Note(status.Take());
+    }
+    Outputs outputs;
+    for (const TwOutput& output : made) outputs.push_back({this, output});
+    return outputs;
   }
 
   // The derivative of the sum of `ys` for each of `xs`. An x that ys do not depend on is an error
@@ -381,13 +421,6 @@ class Graph {
   void Note(const Status& status) {
     if (status_.ok()) status_ = status;
   }
-  static std::vector<TwOutput> Unwrap(const std::vector<Output>& outputs) {
-    std::vector<TwOutput> all;
-    for (const Output& output : outputs) all.push_back(output.c());
-    return all;
-  }
-
- private:
   // Adds nodes to a body as long as it lives.
   struct Inside {
     Inside(Graph* graph, TwGraph* body) : graph_(graph), outside_(graph->current_) {
@@ -399,11 +432,19 @@ class Graph {
     Graph* graph_;
     TwGraph* outside_;
   };
+  // Frees it with the graph.
+  void Keep(std::shared_ptr<void> kept) { kept_.push_back(std::move(kept)); }
+  static std::vector<TwOutput> Unwrap(const std::vector<Output>& outputs) {
+    std::vector<TwOutput> all;
+    for (const Output& output : outputs) all.push_back(output.c());
+    return all;
+  }
 
+ private:
   Environment environment_;
   internal::Handle<TwGraph, &tw_graph_free> handle_;
-  std::vector<internal::Handle<TwGraph, &tw_graph_free>> bodies_;
-  TwGraph* current_ = nullptr;  // handle_ or one of bodies_
+  std::vector<std::shared_ptr<void>> kept_;
+  TwGraph* current_ = nullptr;  // handle_ or the body of a function
   Status status_;
   std::string device_;
   std::string site_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/api/handles.h"
+#include "thalweg/training/optimizer_kinds.h"
 
 using namespace thalweg;       // NOLINT: the file is glue for this namespace
 using namespace thalweg::api;  // NOLINT
@@ -22,6 +23,19 @@ void Configure(TwOptimizer* optimizer, const char* parameter, const Set& set) {
     set(optimizer->config);
     return OkStatus();
   });
+}
+
+// Row i of `rows`, or null where there is none.
+template <class Row>
+const Row* RowOf(const std::vector<Row>& rows, int32_t i) {
+  return i >= 0 && static_cast<size_t>(i) < rows.size() ? &rows[static_cast<size_t>(i)] : nullptr;
+}
+
+// Row i of a list of kind number `kind`.
+template <class Row>
+const Row* RowOfKind(int32_t kind, std::vector<Row> OptimizerKind::*rows, int32_t i) {
+  const OptimizerKind* found = RowOf(OptimizerKinds(), kind);
+  return found == nullptr ? nullptr : RowOf(found->*rows, i);
 }
 
 }  // namespace
@@ -130,6 +144,41 @@ void tw_optimizer_created(const TwOptimizer* optimizer, int32_t i, TwVariable* v
   *variable = Wrap(made.nodes);
   *primary = Wrap(made.primary);
   *slot = made.slot.c_str();
+}
+
+const char* tw_optimizer_kind(int32_t kind, const char** operation, int32_t* has_nesterov) {
+  return Quietly<const char*>(nullptr, [&]() -> const char* {
+    const OptimizerKind* row = RowOf(OptimizerKinds(), kind);
+    if (row == nullptr) return nullptr;
+    *operation = row->op.data();
+    *has_nesterov = row->has_nesterov ? 1 : 0;
+    return row->kind.data();
+  });
+}
+
+const char* tw_optimizer_kind_argument(int32_t kind, int32_t i) {
+  return Quietly<const char*>(nullptr, [&] {
+    const std::string_view* row = RowOfKind(kind, &OptimizerKind::arguments, i);
+    return row == nullptr ? nullptr : row->data();
+  });
+}
+
+const char* tw_optimizer_kind_slot(int32_t kind, int32_t i, const char** initial) {
+  return Quietly<const char*>(nullptr, [&]() -> const char* {
+    const SlotKind* row = RowOfKind(kind, &OptimizerKind::slots, i);
+    if (row == nullptr) return nullptr;
+    *initial = row->initial.data();
+    return row->name.data();
+  });
+}
+
+const char* tw_optimizer_kind_number(int32_t kind, int32_t i, double* default_value) {
+  return Quietly<const char*>(nullptr, [&]() -> const char* {
+    const HyperParameter* row = RowOfKind(kind, &OptimizerKind::numbers, i);
+    if (row == nullptr) return nullptr;
+    *default_value = row->default_value;
+    return row->name.data();
+  });
 }
 
 }  // extern "C"

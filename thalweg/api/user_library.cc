@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "thalweg/api/kernel_api.h"
+#include "thalweg/base/first_error.h"
 #include "thalweg/graph/op_def_proto.h"
 #include "thalweg/graph/shape_inference.h"
 #include "thalweg/kernel/host_call.h"
@@ -46,7 +47,7 @@ const TwKernelApi& Api();
 
 template <class Call>
 int Fail(Call* call, Status status) {
-  if (call->status.ok()) call->status = std::move(status);
+  KeepFirstError(std::move(status), &call->status);
   return 0;
 }
 

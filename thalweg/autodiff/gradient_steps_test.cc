@@ -23,14 +23,15 @@ class GradientStepsTest : public testing::Test {
   // first -> body(loop, value), as often as n_ says.
   Output Repeat(GraphBuilder& b, const Output& first, const Output& n,
                 const std::function<Output(Loop&, Output)>& body) {
-    Loop loop(b, "repeat");
-    const Output limit = loop.Invariant(n), one = loop.Invariant(one_);
+    Loop loop(b, StrCat("repeat", loops_++));  // loops of one name are one loop
+    const Output limit = loop.Invariant(n);
     const Values last = loop.Run(
         {b.WithControls({first.node}).ScalarConst(DType::kInt32, 0), first},
         [&](const Values& v) {
           return b.Op("Less", {v[0], limit});
         },
         [&](const Values& v) {
+          const Output one = b.WithControls({v[0].node}).ScalarConst(DType::kInt32, 1);
           return Values{b.Op("AddV2", {v[0], one}), body(loop, v[1])};
         });
     EXPECT_TRUE(b.ok()) << b.status().ToString();
@@ -62,10 +63,10 @@ class GradientStepsTest : public testing::Test {
 
   GraphSession local_;
   GraphBuilder b_{local_.b};
+  int loops_ = 0;
   Values stops_;
   const Output x_ = b_.Op("Placeholder", {}, {{"dtype", DType::kDouble}, {"shape", Shape()}}, "x");
   const Output n_ = b_.Op("Placeholder", {}, {{"dtype", DType::kInt32}, {"shape", Shape()}}, "n");
-  const Output one_ = b_.ScalarConst(DType::kInt32, 1);
 };
 
 TEST_F(GradientStepsTest, TheFunctionIsAskedOnceWithTheSumsInsteadOfTheNodes) {
@@ -73,7 +74,7 @@ TEST_F(GradientStepsTest, TheFunctionIsAskedOnceWithTheSumsInsteadOfTheNodes) {
   const Output farther = b_.Op("Mul", {out, Number(4)});
   const Output y = b_.Op("AddN", {out, farther, inner}, {{"N", int64_t{3}}});
   int calls = 0;
-  const GradientStep step{{x_}, {inner, out}, [&](const Gradients& grads) {
+  const GradientStep step{{x_}, {inner, out}, [&](const Gradients& grads, const GradientPlace&) {
                             ++calls;
                             GraphBuilder b = InScope();
                             const Output ten = b.Op("Mul", {grads[1].values, Number(10)});
@@ -88,7 +89,7 @@ TEST_F(GradientStepsTest, OutputsThatNobodyReadsOrThatAreStoppedHaveNoGradient) 
   const Output a = b_.Op("Neg", {x_}), b = b_.Op("Square", {x_}), c = b_.Op("Exp", {x_});
   const Output y = b_.Op("AddV2", {a, c});
   Gradients given;
-  const GradientStep step{{x_}, {a, b, c}, [&](const Gradients& grads) {
+  const GradientStep step{{x_}, {a, b, c}, [&](const Gradients& grads, const GradientPlace&) {
                             given = grads;
                             return Gradients{grads[0]};
                           }};
@@ -111,7 +112,7 @@ TEST_F(GradientStepsTest, AnIntegerBetweenIsNoEndInside) {
   const auto cut = [&](const Output& v) {
     const Output whole = b_.Op("Cast", {v}, {{"DstT", DType::kInt32}});
     const Output out = b_.Op("Cast", {whole}, {{"DstT", DType::kDouble}});
-    step = {{v}, {out}, [](const Gradients& grads) { return grads; }};
+    step = {{v}, {out}, [](const Gradients& grads, const GradientPlace&) { return grads; }};
     return out;
   };
   const Output once = cut(x_);
@@ -128,7 +129,7 @@ TEST_F(GradientStepsTest, InALoopItIsAskedOnceForAllIterations) {
   GradientStep step;
   const Output y = Repeat(b_, x_, n_, [&](Loop&, Output v) {
     const Output squared = b_.Op("Square", {v});
-    step = {{v}, {squared}, [&, v](const Gradients& grads) {
+    step = {{v}, {squared}, [&, v](const Gradients& grads, const GradientPlace&) {
               ++calls;
               GraphBuilder b = InScope();
               return Gradients{{b.Op("Mul", {grads[0].values, v}), {}, {}}};
@@ -149,7 +150,7 @@ TEST_F(GradientStepsTest, AFunctionMayMakeLoopsOfItsOwnInALoop) {
   const Output y = Repeat(b_, x_, n_, [&](Loop& loop, Output v) {
     times = loop.Invariant(b_.ScalarConst(DType::kInt32, 3));
     const Output squared = b_.Op("Square", {v});
-    step = {{v}, {squared}, [&, v](const Gradients& grads) {
+    step = {{v}, {squared}, [&, v](const Gradients& grads, const GradientPlace&) {
               GraphBuilder b = InScope();
               const Output made = Repeat(b, grads[0].values, times, [&](Loop& inner, Output grad) {
                 return b.Op("Mul", {grad, inner.Invariant(v)});
@@ -163,9 +164,123 @@ TEST_F(GradientStepsTest, AFunctionMayMakeLoopsOfItsOwnInALoop) {
   EXPECT_NEAR(At(gradient, 1.1, 2), std::pow(1.1, 3) * std::pow(1.1, 6), 1e-12);
 }
 
+// What a function asks of AddGradients itself, at the place that it was called with.
+class GradientsWithinStepsTest : public GradientStepsTest {
+ protected:
+  Output Within(const GradientPlace& place, const Output& y, const Output& x, const Output& grad) {
+    GradientOptions options;
+    options.within = &place;
+    options.grad_ys = {grad};
+    options.scope = StrCat("gradients/step/", calls_++);
+    options.allow_unconnected = true;
+    const Result<Gradients> made = AddGradients(local_.graph.get(), {y}, {x}, options);
+    EXPECT_TRUE(made.ok()) << made.status().ToString();
+    return made.ok() ? (*made)[0].values : Output();
+  }
+  // The gradient of x, squared n times, when `function` gives that of a square of v.
+  using Function = std::function<Output(const GradientPlace&, const Output& v, const Output& y,
+                                        const Output& g)>;
+  Output OfSquares(const Function& function, const std::function<Output(Loop&, Output)>& square) {
+    GradientStep step;
+    const Output y = Repeat(b_, x_, n_, [&](Loop& loop, Output v) {
+      const Output in = b_.Op("Identity", {v}), out = square(loop, in);
+      step = {{in}, {out}, [&, in, out](const Gradients& grads, const GradientPlace& place) {
+                return Gradients{{function(place, in, out, grads[0].values), {}, {}}};
+              }};
+      return out;
+    });
+    return Gradient(y, x_, {step});
+  }
+  Output Squared(const Output& v) { return b_.Op("Square", {v}); }
+  int calls_ = 0;
+};
+
+TEST_F(GradientsWithinStepsTest, OfAValueOfTheIteration) {
+  const Output gradient = OfSquares([&](const GradientPlace& place, Output v, Output y,
+                                        Output g) { return Within(place, y, v, g); },
+                                    [&](Loop&, Output v) { return Squared(v); });
+  EXPECT_NEAR(At(gradient, 1.1, 3), 8 * std::pow(1.1, 7), 1e-12);
+}
+
+TEST_F(GradientsWithinStepsTest, OfWhatTheFunctionMade) {
+  const Output gradient = OfSquares(
+      [&](const GradientPlace& place, Output v, Output, Output g) {
+        GraphBuilder b = InScope();
+        const Output copy = b.Op("Identity", {v}),
+                     cube = b.Op("Mul", {b.Op("Square", {copy}), copy});
+        return Within(place, cube, copy, g);
+      },
+      [&](Loop&, Output v) { return Squared(v); });
+  const double first = 1.1, second = 1.1 * 1.1;
+  EXPECT_NEAR(At(gradient, 1.1, 2), 3 * first * first * 3 * second * second, 1e-12);
+}
+
+// The derivative of the derivative: 6 v.
+TEST_F(GradientsWithinStepsTest, OfGradientsAskedForBefore) {
+  const Output gradient = OfSquares(
+      [&](const GradientPlace& place, Output v, Output, Output g) {
+        GraphBuilder b = InScope();
+        const Output copy = b.Op("Identity", {v}),
+                     cube = b.Op("Mul", {b.Op("Square", {copy}), copy});
+        return Within(place, Within(place, cube, copy, g), copy, {});
+      },
+      [&](Loop&, Output v) { return Squared(v); });
+  EXPECT_NEAR(At(gradient, 1.1, 2), 6 * 1.1 * 6 * 1.21, 1e-12);
+}
+
+// The square is made by a loop: its iterations are remembered across the loop around them.
+TEST_F(GradientsWithinStepsTest, OfALoopInTheIteration) {
+  const Output two = b_.ScalarConst(DType::kInt32, 2);
+  const auto cube = [&](Loop& loop, Output v) {
+    return Repeat(b_, v, loop.Invariant(two), [&](Loop& inner, Output w) {
+      return b_.Op("Mul", {w, inner.Invariant(v)});
+    });
+  };
+  const auto once = [&](const GradientPlace& place, Output v, Output y, Output g) {
+    return Within(place, y, v, g);
+  };
+  const Output gradient = OfSquares(once, cube);
+  EXPECT_NEAR(At(gradient, 1.1, 1), 3 * std::pow(1.1, 2), 1e-12);
+  EXPECT_NEAR(At(gradient, 1.1, 2), 9 * std::pow(1.1, 8), 1e-12);
+}
+
+TEST_F(GradientsWithinStepsTest, OfALoopThatTheFunctionMade) {
+  const Output three = b_.ScalarConst(DType::kInt32, 3);
+  for (const bool again : {false, true}) {
+    const auto function = [&](const GradientPlace& place, Output v, Output, Output g) {
+      GraphBuilder b = InScope();
+      const Output copy = b.Op("Identity", {v});
+      const Output made = Repeat(b, g, three, [&](Loop& inner, Output w) {
+        return b.Op("Mul", {w, inner.Invariant(copy)});
+      });
+      const Output slope = Within(place, made, copy, {});  // 3 g v^2
+      return again ? Within(place, slope, copy, {}) : slope;
+    };
+    const Output gradient = OfSquares(function, [&](Loop&, Output v) { return Squared(v); });
+    const double wanted = again ? 6 * 1.1 * 6 * 1.21 : 3 * std::pow(1.1, 2) * 3 * std::pow(1.1, 4);
+    EXPECT_NEAR(At(gradient, 1.1, 2), wanted, 1e-12) << again;
+  }
+}
+
+TEST_F(GradientsWithinStepsTest, InAnotherGraphIsRefused) {
+  GraphSession other;
+  const Output far = other.b.Op("Neg", {other.b.ScalarConst(DType::kDouble, 1)});
+  Status status;
+  OfSquares(
+      [&](const GradientPlace& place, Output, Output, Output g) {
+        GradientOptions options;
+        options.within = &place;
+        status = AddGradients(other.graph.get(), {far}, {far}, options).status();
+        return g;
+      },
+      [&](Loop&, Output v) { return Squared(v); });
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("in another graph"));
+}
+
 TEST_F(GradientStepsTest, WhatIsNoStepIsRefused) {
   const Output y = b_.Op("Neg", {x_}), z = b_.Op("Exp", {y});
-  const auto same = [](const Gradients& grads) { return grads; };
+  const auto same = [](const Gradients& grads, const GradientPlace&) { return grads; };
   const auto refusal = [&](std::vector<GradientStep> steps) {
     const Status status = Add({z}, {x_}, std::move(steps)).status();
     EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.ToString();
@@ -179,7 +294,7 @@ TEST_F(GradientStepsTest, WhatIsNoStepIsRefused) {
   EXPECT_THAT(refusal({{{x_, x_}, {y}, same}}), HasSubstr("gave 1 gradients for 2 inputs"));
   EXPECT_THAT(refusal({{{x_},
                         {y},
-                        [](const Gradients&) -> Result<Gradients> {
+                        [](const Gradients&, const GradientPlace&) -> Result<Gradients> {
                           return InvalidArgument("of its own");
                         }}}),
               HasSubstr("of its own"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/autodiff/gradients.h"
 
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -54,27 +55,27 @@ Status CheckArguments(const Graph* graph, const std::vector<Output>& ys,
 }
 
 // ys are values of one iteration (or of none), xs of the same or of around the loop.
-Result<Frame*> FrameOfAll(const LoopFrames& frames, const std::vector<Output>& ys,
-                          const std::vector<Output>& xs, const std::vector<Output>& grad_ys,
-                          const Frame* gradient) {
-  Frame* const frame = frames.Of(ys[0].node);
+Result<Frame*> FrameOfAll(const GradientRun& run, const std::vector<Output>& ys,
+                          const std::vector<Output>& xs, const Frame* gradient) {
+  Frame* const frame = run.FrameOf(ys[0].node);
   for (const Output& y : ys) {
-    if (frames.Of(y.node) != frame) {
+    if (run.FrameOf(y.node) != frame) {
       return InvalidArgument("gradients of values of different loops: '", ys[0], "' and '", y, "'");
     }
   }
-  for (const Output& grad : grad_ys) {
-    if (grad.node != nullptr && !LoopFrames::Contains(frames.Of(grad.node), frame) &&
-        !LoopFrames::Contains(frames.Of(grad.node), gradient)) {
+  for (const Output& grad : run.options->grad_ys) {
+    const Frame* const of = grad.node == nullptr ? nullptr : run.FrameOf(grad.node);
+    if (!LoopFrames::Contains(of, frame) && !LoopFrames::Contains(of, gradient)) {
       return InvalidArgument("the incoming gradient '", grad,
-                             "' is a value inside the while loop '", frames.Of(grad.node)->name,
-                             "', '", ys[0], "' is not");
+                             "' is a value inside the while loop '", of->name, "', '", ys[0],
+                             "' is not");
     }
   }
   for (const Output& x : xs) {
-    if (LoopFrames::Contains(frames.Of(x.node), frame)) continue;
+    const Frame* const of = run.FrameOf(x.node);
+    if (LoopFrames::Contains(of, frame)) continue;
     return InvalidArgument("no gradient of '", ys[0], "' with respect to '", x,
-                           "', a value inside ", "the while loop '", frames.Of(x.node)->name,
+                           "', a value inside ", "the while loop '", of->name,
                            "': it has one in each iteration");
   }
   return frame;
@@ -82,11 +83,11 @@ Result<Frame*> FrameOfAll(const LoopFrames& frames, const std::vector<Output>& y
 
 // An iteration's value depends on all iterations before, which a gradient within the loop does not
 // see: an error when that is a way to an x around the loop.
-Status CheckIterations(const LoopFrames& frames, const Frame* frame, const std::vector<Output>& ys,
+Status CheckIterations(const GradientRun& run, const Frame* frame, const std::vector<Output>& ys,
                        const std::vector<Output>& xs) {
   std::unordered_set<const Node*> outer_xs;
   for (const Output& x : xs) {
-    if (frames.Of(x.node) != frame) outer_xs.insert(x.node);
+    if (run.FrameOf(x.node) != frame) outer_xs.insert(x.node);
   }
   // First what an iteration reads without its variables, then what these depend on.
   std::vector<const Node*> variables;
@@ -102,9 +103,9 @@ Status CheckIterations(const LoopFrames& frames, const Frame* frame, const std::
   };
   for (const Output& y : ys) reach(y.node);
   for (size_t i = 0; i < queue.size(); ++i) {
-    const bool is_variable =
-        queue[i]->control() == Node::Control::kMerge && frames.Of(queue[i]) != nullptr &&
-        LoopFrames::Contains(frames.Of(queue[i]), frame) && frames.IsVariable(queue[i]);
+    const Frame* const of = run.FrameOf(queue[i]);
+    const bool is_variable = queue[i]->control() == Node::Control::kMerge && of != nullptr &&
+                             LoopFrames::Contains(of, frame) && run.frames->IsVariable(queue[i]);
     if (is_variable) {
       variables.push_back(queue[i]);
     } else {
@@ -116,10 +117,10 @@ Status CheckIterations(const LoopFrames& frames, const Frame* frame, const std::
   for (const Node* variable : variables) reach_inputs(variable);
   for (size_t i = 0; i < queue.size(); ++i) {
     if (outer_xs.contains(queue[i])) {
-      return Unimplemented("gradient of '", ys[0], "', a value inside the while loop '",
-                           frames.Of(variables[0])->name, "', with respect to '", queue[i]->name(),
-                           "' outside: the path goes through earlier iterations (",
-                           variables[0]->Label(), ")");
+      return Unimplemented(
+          "gradient of '", ys[0], "', a value inside the while loop '",
+          run.frames->Of(variables[0])->name, "', with respect to '", queue[i]->name(),
+          "' outside: the path goes through earlier iterations (", variables[0]->Label(), ")");
     }
     reach_inputs(queue[i]);
   }
@@ -131,6 +132,10 @@ Status MoveIntoLoop(GradientRun& run, Frame* frame, int first, const GraphBuilde
   LoopWriter writer(run, frame, b);
   LoopFrames& frames = *run.frames;
   const int end = run.graph->num_nodes();
+  for (int id = 0; id < first && run.within != nullptr; ++id) {
+    const Node* const node = run.graph->NodeById(id);
+    if (!frames.IsPlaced(node)) frames.Place(node, run.FrameOf(node));
+  }
   std::vector<Node*> nodes;
   for (int id = first; id < end; ++id) {
     Node* const node = run.graph->NodeById(id);
@@ -213,11 +218,27 @@ Status AddStep(const GradientStep& step, GradientRun* run) {
   const Output& end = step.outputs[0];
   for (const std::vector<Output>& ends : {step.inputs, step.outputs}) {
     for (const Output& o : ends) {
-      if (run->frames->Of(o.node) == run->frames->Of(end.node)) continue;
+      if (run->FrameOf(o.node) == run->FrameOf(end.node)) continue;
       return InvalidArgument("a step of gradients belongs to one loop, but '", o,
                              "' is not in that of '", end, "'");
     }
   }
+  return OkStatus();
+}
+
+bool IsInALoop(const GradientPlace* within) {
+  return within != nullptr && within->place.gradient != nullptr;
+}
+
+// The loops are those of the run around it, whose own the graph does not show yet.
+Status Join(const GradientPlace& within, GradientRun* run) {
+  if (within.run.graph != run->graph) {
+    return InvalidArgument("a gradient function asks for gradients in another graph");
+  }
+  run->within = &within;
+  run->frames = within.run.frames;
+  run->frames->PlaceLoops(*run->graph, within.first, within.place.forward, within.place.gradient);
+  run->frames->FindLoops(*run->graph);
   return OkStatus();
 }
 
@@ -232,12 +253,17 @@ Result<std::vector<GradientValue>> AddGradients(Graph* graph, const std::vector<
                                                 const std::vector<Output>& xs,
                                                 const GradientOptions& options) {
   RETURN_IF_ERROR(CheckArguments(graph, ys, xs, options.grad_ys));
-  LoopFrames frames(*graph);
-  Frame* const other = options.at == nullptr ? nullptr : frames.Of(options.at);
-  ASSIGN_OR_RETURN(Frame* const frame, FrameOfAll(frames, ys, xs, options.grad_ys, other));
-  if (frame != nullptr) RETURN_IF_ERROR(CheckIterations(frames, frame, ys, xs));
+  std::optional<LoopFrames> own;
   const GraphBuilder b = GraphBuilder(graph).WithSite(options.site).Scope(options.scope);
-  GradientRun run{.graph = graph, .options = &options, .frames = &frames, .prefix = b.prefix()};
+  GradientRun run{.graph = graph, .options = &options, .prefix = b.prefix()};
+  if (IsInALoop(options.within)) {
+    RETURN_IF_ERROR(Join(*options.within, &run));
+  } else {
+    run.frames = &own.emplace(*graph);
+  }
+  Frame* const other = options.at == nullptr ? nullptr : run.frames->Of(options.at);
+  ASSIGN_OR_RETURN(Frame* const frame, FrameOfAll(run, ys, xs, other));
+  if (frame != nullptr) RETURN_IF_ERROR(CheckIterations(run, frame, ys, xs));
   for (const Output& stop : options.stop_gradients) run.stops.insert(stop.node);
   for (const GradientStep& step : options.steps) RETURN_IF_ERROR(AddStep(step, &run));
   std::vector<GradientValue> seeds;
@@ -246,6 +272,10 @@ Result<std::vector<GradientValue>> AddGradients(Graph* graph, const std::vector<
   std::vector<GradientValue> gradients;
   if (options.at != nullptr && other != frame) {
     ASSIGN_OR_RETURN(gradients, WalkAcross(run, {frame, other}, ys, seeds, xs, b));
+  } else if (run.within != nullptr && frame == run.within->place.gradient) {
+    // Whoever called the function makes what is added part of the iterations.
+    GradientWalk walk(run, run.within->place, ys, seeds, xs, b);
+    ASSIGN_OR_RETURN(gradients, walk.Run());
   } else {
     GradientWalk walk(run, {frame, frame}, ys, seeds, xs, b);
     ASSIGN_OR_RETURN(gradients, walk.Run());

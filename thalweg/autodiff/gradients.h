@@ -26,15 +26,20 @@ namespace thalweg {
 
 using GradientOverride = std::function<Status(GradientContext&)>;
 
+// Where the function of a step is called.
+struct GradientPlace;
+
 // Nodes that are one step of the walk: how the gradients of `inputs` come from those of `outputs`,
 // which may be absent, a function says. All inputs and outputs are of the same iteration, and no
 // two steps end at one node. What the function adds has names under the scope of the gradients, and reads forward values and the
 // gradients it is given as if there were but one iteration, in loops and conditionals of its own
-// too.
+// too, and so do gradients that it adds itself (GradientOptions::within).
 struct GradientStep {
   std::vector<Output> inputs;
   std::vector<Output> outputs;
-  std::function<Result<std::vector<GradientValue>>(const std::vector<GradientValue>&)> function;
+  std::function<Result<std::vector<GradientValue>>(const std::vector<GradientValue>&,
+                                                   const GradientPlace&)>
+      function;
 };
 
 struct GradientOptions {
@@ -55,6 +60,8 @@ struct GradientOptions {
   // A node of the loop that the new nodes belong to, where it is the loop of the gradient of the
   // one that ys and xs are in; null: they belong where ys are. The gradients are dense then.
   const Node* at = nullptr;
+  // What the function of a step was called with, where it is that function that asks for gradients.
+  const GradientPlace* within = nullptr;
   WorkBudget* work = nullptr;  // what may still be visited; null: as much as there is
 };
 

@@ -2,7 +2,6 @@
 #include "thalweg/autodiff/loop_frames.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace thalweg {
 namespace {
@@ -273,23 +272,30 @@ void LoopFrames::Place(const Node* node, Frame* frame) {
   where_[id].gates = GatesOfNode(node, frame);
 }
 
-void LoopFrames::PlaceLoops(const Graph& graph, int first, Frame* around) {
-  std::vector<Node*> of_loops;
-  std::unordered_set<const Frame*> loops;
+void LoopFrames::PlaceLoops(const Graph& graph, int first, const Frame* forward, Frame* around) {
   const auto loop_of = [&](const Node* node) {
-    Frame* const frame = Of(node);
-    return loops.contains(frame) ? frame : around;
+    Frame* const frame = node->id() < first || !IsPlaced(node) ? around : Of(node);
+    return frame == forward ? around : frame;
   };
   const int end = graph.num_nodes();
   for (int id = first; id < end; ++id) {
-    Node* const node = graph.NodeById(id);
+    const Node* const node = graph.NodeById(id);
     if (IsPlaced(node)) continue;
     Frame* const frame = FrameOf(node, around, loop_of);
-    if (node->control() == Control::kEnter) loops.insert(frame);
     if (frame != around) Place(node, frame);
-    if (frame != around || loops.contains(LoopOfExit(node))) of_loops.push_back(node);
   }
-  FindStructure(of_loops);
+}
+
+void LoopFrames::FindLoops(const Graph& graph) {
+  for (const auto& frame : frames_) {
+    frame->condition = nullptr;
+    frame->variables.clear();
+    frame->invariants.clear();
+    frame->exits.clear();
+    frame->flaw.clear();
+  }
+  variable_of_merge_.clear();
+  FindStructure(graph.Nodes());
 }
 
 bool LoopFrames::IsPlaced(const Node* node) const {

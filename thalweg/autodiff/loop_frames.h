@@ -78,9 +78,11 @@ class LoopFrames {
   // Says where a node made after the constructor is. Its inputs must have been placed.
   void Place(const Node* node, Frame* frame);
   bool IsPlaced(const Node* node) const;
-  // Finds the loops among the nodes from `first` on, which somebody else made for an iteration of
-  // `around`; the other nodes are left to Place.
-  void PlaceLoops(const Graph& graph, int first, Frame* around);
+  // Places the nodes of loops among those from `first` on, which somebody else made for an iteration
+  // of `around` that reads values of `forward` as its own; the other nodes are left to Place.
+  void PlaceLoops(const Graph& graph, int first, const Frame* forward, Frame* around);
+  // Finds anew what the loops are made of, where nodes have been placed since.
+  void FindLoops(const Graph& graph);
   // A loop that is being built.
   Frame* NewFrame(std::string name, Frame* parent);
 

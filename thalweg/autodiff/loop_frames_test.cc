@@ -195,7 +195,8 @@ TEST_F(LoopFramesTest, LoopsMadeLaterForAnIterationAreFoundAndTheRestIsLeft) {
   });
   const Output after = b_.Op("Neg", {last});
   ASSERT_TRUE(b_.ok()) << b_.status().ToString();
-  frames.PlaceLoops(graph_, first, around);
+  frames.PlaceLoops(graph_, first, frames.Of(inside.node), around);
+  frames.FindLoops(graph_);
   const Frame* const inner = frames.Of(deep.node);
   ASSERT_NE(inner, nullptr);
   EXPECT_EQ(inner->name, "inner");

@@ -67,7 +67,7 @@ Output LoopWriter::Invariant(const Output& outside) {
   Output source = outside;
   const LoopFrames& frames = *run_.frames;
   if (frames.IsPlaced(outside.node)) {
-    const Frame* const from = frames.Of(outside.node);
+    const Frame* const from = run_.FrameOf(outside.node);
     if (from == frame_) return outside;
     if (from != frame_->parent && LoopFrames::Contains(from, frame_->parent)) {
       source = LoopWriter(run_, frame_->parent, b_).Invariant(outside);

@@ -6,6 +6,7 @@
 #include "thalweg/autodiff/loop_gradient.h"
 #include "thalweg/autodiff/stack_links.h"
 #include "thalweg/autodiff/sum_gradients.h"
+#include "thalweg/base/first_error.h"
 
 namespace thalweg {
 namespace {
@@ -32,6 +33,17 @@ bool IsLoopSwitch(const Node& node) {
 }
 
 }  // namespace
+
+Frame* GradientRun::FrameOf(const Node* node) const {
+  Frame* const frame = frames->Of(node);
+  if (within == nullptr) return frame;
+  WalkPlace at = within->place;
+  if (!frames->IsPlaced(node)) return at.gradient;
+  for (; at.forward != at.gradient; at = {at.forward->parent, at.gradient->parent}) {
+    if (frame == at.forward) return at.gradient;
+  }
+  return frame;
+}
 
 GradientWalk::GradientWalk(GradientRun& run, WalkPlace place, const std::vector<Output>& ys,
                            const std::vector<GradientValue>& grad_ys, const std::vector<Output>& xs,
@@ -95,10 +107,14 @@ std::vector<Output> GradientWalk::InputsToward(const Node* unit) const {
     for (const Node* enter : loop->second->invariants) add(enter);
     return inputs;
   }
-  const bool is_boundary = unit->control() == Control::kEnter && place_.forward != nullptr &&
-                           place_.forward != place_.gradient;
-  if (!is_boundary) add(unit);
+  if (unit->control() != Control::kEnter || !EndsAtEnters()) add(unit);
   return inputs;
+}
+
+// In the body of a loop whose gradient is another loop, which takes what the Enters get.
+bool GradientWalk::EndsAtEnters() const {
+  const bool of_step = run_.within != nullptr && run_.within->place.forward == place_.forward;
+  return place_.forward != nullptr && place_.forward != place_.gradient && !of_step;
 }
 
 bool GradientWalk::DependsOnAnX(Frame* loop) {
@@ -296,12 +312,13 @@ Status GradientWalk::VisitStep(const GradientStep& step) {
   RETURN_IF_ERROR(builder_.status());
   if (!any || !LeadsToAnX(step.outputs[0].node)) return OkStatus();
   const int first = run_.graph->num_nodes();
-  ASSIGN_OR_RETURN(const std::vector<GradientValue> made, step.function(grads));
+  ASSIGN_OR_RETURN(const std::vector<GradientValue> made,
+                   step.function(grads, {run_, place_, first}));
   if (made.size() != step.inputs.size()) {
     return InvalidArgument("a gradient function gave ", made.size(), " gradients for ",
                            step.inputs.size(), " inputs");
   }
-  run_.frames->PlaceLoops(*run_.graph, first, place_.gradient);
+  run_.frames->PlaceLoops(*run_.graph, first, place_.forward, place_.gradient);
   for (size_t i = 0; i < made.size(); ++i) HandOver(step.inputs[i], made[i]);
   return OkStatus();
 }
@@ -338,7 +355,7 @@ Result<std::vector<GradientValue>> GradientWalk::Differentiate(
         ", which lies between the ys and the xs (site: ", node.graph().Site(node.site()),
         "); stop there with stop_gradients or register one");
   }
-  if (status.ok()) status = b.status();
+  KeepFirstError(b.status(), &status);
   if (!status.ok()) return status.WithContext(StrCat("gradient of ", node.Label()));
   return context.input_grads();
 }

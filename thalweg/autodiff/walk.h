@@ -22,6 +22,12 @@ using OutputSet = std::unordered_set<Output, EdgeHash>;
 template <class T>
 using OutputMap = std::unordered_map<Output, T, EdgeHash>;
 
+// Where a walk is: the frame of the nodes it differentiates, and that of the nodes it makes.
+struct WalkPlace {
+  Frame* forward = nullptr;
+  Frame* gradient = nullptr;
+};
+
 // What all walks of one AddGradients share.
 struct GradientRun {
   Graph* graph = nullptr;
@@ -33,6 +39,12 @@ struct GradientRun {
   // What was brought into loops as an invariant: by the loop, the value outside to that inside.
   std::unordered_map<const Frame*, OutputMap<Output>> invariants;
 
+  // The run is one of a step's function: what it differentiates and what it makes are both of one
+  // iteration, that of `within->place.gradient`.
+  const GradientPlace* within = nullptr;
+
+  // The loop whose iterations a node belongs to.
+  Frame* FrameOf(const Node* node) const;
   // The step that ends at this node; null for others.
   const GradientStep* StepOf(const Node* node) const {
     const auto found = steps.find(node);
@@ -50,10 +62,10 @@ struct GradientRun {
   }
 };
 
-// Where a walk is: the frame of the nodes it differentiates, and that of the nodes it makes.
-struct WalkPlace {
-  Frame* forward = nullptr;
-  Frame* gradient = nullptr;
+struct GradientPlace {
+  const GradientRun& run;
+  WalkPlace place;
+  int first = 0;  // node of the function's own
 };
 
 class GradientWalk {
@@ -74,6 +86,7 @@ class GradientWalk {
   Status FindPaths();
   Status CheckStacks(const std::unordered_set<Node*>& reached);
   bool DependsOnAnX(Frame* loop);
+  bool EndsAtEnters() const;
   Status Seed();
   Output OnesLike(const Output& y, size_t i);
   Status Visit(Node* unit);

@@ -2,6 +2,7 @@
 #include "thalweg/base/cancellation.h"
 
 #include "thalweg/base/check.h"
+#include "thalweg/base/first_error.h"
 
 namespace thalweg {
 
@@ -23,8 +24,7 @@ void CancellationManager::Cancel(Status reason) {
   CHECK(!reason.ok());
   {
     MutexLock lock(mutex_);
-    if (!reason_.ok()) return;
-    reason_ = std::move(reason);
+    if (!KeepFirstError(std::move(reason), &reason_)) return;
     cancelled_.store(true, std::memory_order_release);
     cancelling_ = true;
     cancelling_thread_ = std::this_thread::get_id();

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "thalweg/base/errno_status.h"
-#include "thalweg/base/signals_blocked.h"
+#include "thalweg/base/first_error.h"
 
 namespace thalweg {
 namespace {
@@ -48,11 +48,11 @@ std::unique_ptr<DirectWriter> DirectWriter::Begin(int fd, const std::string& pat
     writer->free_.pop_back();
   }
   try {
-    const SignalsBlocked blocked;
-    if (has_memory) writer->thread_ = std::thread([raw = writer.get()] { raw->WriteBuffers(); });
+    if (has_memory)
+      writer->thread_ = Thread("write", [raw = writer.get()] { raw->WriteBuffers(); });
   } catch (const std::system_error&) {  // no thread is to be had
   }
-  if (writer->thread_.joinable()) return writer;
+  if (writer->thread_.IsHere()) return writer;
   SetDirect(fd, false);
   return nullptr;
 }
@@ -62,14 +62,13 @@ DirectWriter::DirectWriter(int fd, std::string path)
 
 DirectWriter::~DirectWriter() {
   num_writers.fetch_sub(1);
-  if (owner_.IsThisProcess()) {
+  if (!thread_.IsHere()) return;
+  {
     const MutexLock lock(mutex_);
     ends_ = true;
     changed_->NotifyAll();
-  } else {
-    static_cast<void>(changed_.release());
   }
-  owner_.Join(thread_);
+  thread_.Join();
 }
 
 void DirectWriter::WriteBuffers() {
@@ -82,7 +81,7 @@ void DirectWriter::WriteBuffers() {
     mutex_.Unlock();
     Status status = goes_on ? WriteAll(buffer.memory.get(), buffer.size) : OkStatus();
     mutex_.Lock();
-    if (!status.ok()) status_ = std::move(status);
+    KeepFirstError(std::move(status), &status_);
     free_.push_back(std::move(full_.front()));
     full_.pop_front();
     changed_->NotifyAll();
@@ -107,7 +106,7 @@ Status DirectWriter::WriteAll(const char* data, size_t size) const {
 }
 
 Status DirectWriter::CheckProcess() const {
-  if (owner_.IsThisProcess()) return OkStatus();
+  if (thread_.IsHere()) return OkStatus();
   return Aborted("'", path_, "' is written by the process that this one was forked from");
 }
 

@@ -18,12 +18,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "thalweg/base/mutex.h"
+#include "thalweg/base/no_destructor.h"
 #include "thalweg/base/status.h"
-#include "thalweg/base/thread_owner.h"
+#include "thalweg/base/thread.h"
 
 namespace thalweg {
 
@@ -63,14 +63,12 @@ class DirectWriter {
   const int number_;  // of those that there are, this one being the last
   Buffer filling_;    // of the caller
   Mutex mutex_;
-  // Its end waits for the threads that wait; in a forked process these are not there to go on.
-  std::unique_ptr<CondVar> changed_ = std::make_unique<CondVar>();
+  NoDestructor<CondVar> changed_;
   std::deque<Buffer> full_ GUARDED_BY(mutex_);  // the first is being written
   std::vector<Buffer> free_ GUARDED_BY(mutex_);
   Status status_ GUARDED_BY(mutex_);
   bool ends_ GUARDED_BY(mutex_) = false;
-  ThreadOwner owner_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace thalweg

@@ -20,6 +20,7 @@
 #include <cstdint>
 
 #include "thalweg/base/mutex.h"
+#include "thalweg/base/no_destructor.h"
 
 namespace thalweg {
 
@@ -35,7 +36,7 @@ class EventCount {
   void Wait(Key key) EXCLUDES(mutex_) {
     {
       MutexLock lock(mutex_);
-      while (epoch_.load(std::memory_order_relaxed) == key) changed_.Wait(mutex_);
+      while (epoch_.load(std::memory_order_relaxed) == key) changed_->Wait(mutex_);
     }
     Cancel();
   }
@@ -54,16 +55,16 @@ class EventCount {
     epoch_.fetch_add(1, std::memory_order_release);
     // Under the lock, so that a woken waiter may destroy this object.
     if (all) {
-      changed_.NotifyAll();
+      changed_->NotifyAll();
     } else {
-      changed_.NotifyOne();
+      changed_->NotifyOne();
     }
   }
 
   std::atomic<uint32_t> waiters_{0};
   std::atomic<uint64_t> epoch_{0};
   Mutex mutex_;
-  CondVar changed_;
+  NoDestructor<CondVar> changed_;
 };
 
 }  // namespace thalweg

@@ -14,6 +14,7 @@
 
 #include "thalweg/base/direct_writer.h"
 #include "thalweg/base/errno_status.h"
+#include "thalweg/base/first_error.h"
 #include "thalweg/base/temporary_name.h"
 
 namespace thalweg {
@@ -364,8 +365,8 @@ Status WriteFileAtomically(FileSystem& fs, const std::string& path, std::string_
   if (status.ok()) status = file->Sync();
   if (status.ok()) status = fs.Rename(file->path(), path);
   if (!status.ok()) fs.RemoveFile(file->path()).IgnoreError();
-  const Status closed = file->Close();
-  return status.ok() ? closed : status;
+  KeepFirstError(file->Close(), &status);
+  return status;
 }
 
 std::string ParentDirectory(const std::string& path) {

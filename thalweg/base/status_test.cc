@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "thalweg/base/first_error.h"
+
 namespace thalweg {
 namespace {
 
@@ -35,6 +37,16 @@ TEST(StatusTest, CopiesShareTheError) {
 TEST(StatusTest, ContextComesFirst) {
   EXPECT_EQ(Aborted("b").WithContext("a").message(), "a: b");
   EXPECT_TRUE(OkStatus().WithContext("a").ok());
+}
+
+TEST(FirstErrorTest, IsKept) {
+  Status kept;
+  EXPECT_FALSE(KeepFirstError(OkStatus(), &kept));
+  EXPECT_TRUE(kept.ok());
+  EXPECT_TRUE(KeepFirstError(Aborted("first"), &kept));
+  EXPECT_FALSE(KeepFirstError(NotFound("second"), &kept));
+  EXPECT_FALSE(KeepFirstError(OkStatus(), &kept));
+  EXPECT_EQ(kept.ToString(), "ABORTED: first");
 }
 
 TEST(ResultTest, CarriesValueOrError) {

@@ -1,36 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// ThreadOwner: which process started a thread. A process that is forked has the object of the
-// thread but not the thread: to join it would wait for ever.
+// ThreadOwner: which process started a thread. A process that is forked has the objects that a
+// thread works on but not the thread: to wait for what it would do is to wait for ever.
 //
-//   ThreadOwner owner;                 // beside the thread, made when it is started
-//   owner.Join(thread);
+//   const ThreadOwner owner;           // beside the thread, made when it is started
+//   if (!owner.IsThisProcess()) return Aborted("written by another process");
 //
+// It makes no call to the system.
 // Threads: const members from any.
 #pragma once
 
-#include <unistd.h>
-
-#include <thread>
-#include <utility>
+#include <cstdint>
 
 namespace thalweg {
 
 class ThreadOwner {
  public:
-  bool IsThisProcess() const { return process_ == getpid(); }
-  // Joins where the thread is, forgets it where it is not: its object stays, as it can be neither
-  // joined nor detached there. Nothing for one that was never started.
-  void Join(std::thread& thread) const {
-    if (!thread.joinable()) return;
-    if (IsThisProcess()) {
-      thread.join();
-    } else {
-      new std::thread(std::move(thread));
-    }
-  }
+  bool IsThisProcess() const { return forks_ == NumForks(); }
 
  private:
-  const pid_t process_ = getpid();
+  // How many forks lie between this process and the one that asked first.
+  static int64_t NumForks();
+
+  int64_t forks_ = NumForks();
 };
 
 }  // namespace thalweg

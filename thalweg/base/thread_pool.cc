@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/base/thread_pool.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
-#include <string>
+#include <system_error>
 
 #include "thalweg/base/floating_point.h"
-#include "thalweg/base/signals_blocked.h"
 #include "thalweg/base/spin.h"
 #include "thalweg/base/str_cat.h"
 
@@ -43,15 +41,24 @@ ThreadPool::ThreadPool(Options options) : options_(std::move(options)) {
     workers_.push_back(std::make_unique<Worker>());
     workers_.back()->random = static_cast<uint32_t>(i) + 1;
   }
-  const SignalsBlocked blocked;
   threads_.reserve(static_cast<size_t>(threads));
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this, i] { Loop(i); });
+  try {
+    for (int i = 0; i < threads; ++i) threads_.emplace_back(StrCat(i), [this, i] { Loop(i); });
+  } catch (const std::system_error&) {
+    Stop();
+    throw;
+  }
 }
 
 ThreadPool::~ThreadPool() {
+  // In a fork its locks may be those of workers that are not here.
+  if (owner_.IsThisProcess()) Stop();
+}
+
+void ThreadPool::Stop() {
   stop_.store(true, std::memory_order_seq_cst);
   events_.NotifyAll();
-  for (std::thread& thread : threads_) owner_.Join(thread);
+  threads_.clear();
 }
 
 void ThreadPool::Schedule(Task task) {
@@ -139,7 +146,6 @@ bool ThreadPool::ParkForTask(Worker& self, Task* task) {
 
 void ThreadPool::Loop(int index) {
   current_thread = {this, index};
-  pthread_setname_np(pthread_self(), StrCat("thalweg-", index).substr(0, 15).c_str());
   if (options_.pin) PinToProcessor(index);
   if (options_.start) options_.start(index);
   const FloatingPointScope floating_point;

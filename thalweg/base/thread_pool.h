@@ -11,6 +11,7 @@
 // Threads: all calls from any thread. The destructor runs what was scheduled, then joins; nobody
 // may schedule meanwhile except tasks that run in the pool. In a process that was forked from the
 // pool's there are no workers: tasks wait for who helps.
+// Errors: std::system_error where the system gives fewer threads.
 #pragma once
 
 #include <atomic>
@@ -18,12 +19,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "thalweg/base/event_count.h"
 #include "thalweg/base/mutex.h"
-#include "thalweg/base/thread_owner.h"
+#include "thalweg/base/thread.h"
 #include "thalweg/base/work_queue.h"
 #include "thalweg/base/work_stealing_deque.h"
 
@@ -53,6 +53,7 @@ class ThreadPool : public WorkQueue {
     uint32_t random;  // whom to steal from next; the worker's own
   };
 
+  void Stop();
   void Loop(int index);
   bool Find(Worker& self, Task* task);
   bool TakeFromInbox(Task* task) EXCLUDES(mutex_);
@@ -69,7 +70,7 @@ class ThreadPool : public WorkQueue {
   Mutex mutex_;
   std::deque<Task> inbox_ GUARDED_BY(mutex_);
   const ThreadOwner owner_;
-  std::vector<std::thread> threads_;  // last: started when all else is ready
+  std::vector<Thread> threads_;  // last: started when all else is ready
 };
 
 }  // namespace thalweg

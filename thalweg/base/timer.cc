@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/base/timer.h"
 
-#include "thalweg/base/signals_blocked.h"
-
 namespace thalweg {
 
 Timer::~Timer() {
-  std::thread thread;
+  if (!thread_.IsHere()) return;  // the lock may be that of a thread which a fork does not have
   {
     MutexLock lock(mutex_);
     stop_ = true;
-    changed_.NotifyAll();
-    thread = std::move(thread_);
+    changed_->NotifyAll();
   }
-  owner_.Join(thread);
+  thread_.Join();
 }
 
 Timer::Entry Timer::Add(Deadline deadline, std::function<void()> callback) {
   if (deadline.IsNever()) return Entry{};
   MutexLock lock(mutex_);
+  if (!thread_.IsHere()) Start();
   const Entry entry{deadline.time(), next_id_++};
   const auto at = entries_.emplace(entry, std::move(callback)).first;
-  if (!thread_.joinable()) {
-    const SignalsBlocked blocked;
-    thread_ = std::thread([this] { Loop(); });
-  } else if (at == entries_.begin()) {
-    changed_.NotifyAll();
-  }
+  if (at == entries_.begin()) changed_->NotifyAll();
   return entry;
+}
+
+// For the first entry, or for the first in a forked process: entries from before it are those of
+// threads that it does not have.
+void Timer::Start() {
+  entries_.clear();
+  running_id_ = 0;
+  thread_ = Thread("timer", [this] { Loop(); });
 }
 
 bool Timer::Remove(const Entry& entry) {
@@ -40,8 +41,8 @@ bool Timer::Remove(const Entry& entry) {
     entries_.erase(found);
     return true;
   }
-  while (running_id_ == entry.id && thread_.get_id() != std::this_thread::get_id()) {
-    finished_.Wait(mutex_);
+  while (running_id_ == entry.id && thread_.IsHere() && !thread_.IsCurrent()) {
+    finished_->Wait(mutex_);
   }
   return false;
 }
@@ -54,9 +55,9 @@ void Timer::Loop() {
       for (;;) {
         if (stop_) return;
         if (entries_.empty()) {
-          changed_.Wait(mutex_);
+          changed_->Wait(mutex_);
         } else if (const auto time = entries_.begin()->first.time; clock_.Now() < time) {
-          clock_.WaitUntil(mutex_, changed_, time);
+          clock_.WaitUntil(mutex_, *changed_, time);
         } else {
           break;
         }
@@ -70,7 +71,7 @@ void Timer::Loop() {
     callback = nullptr;
     MutexLock lock(mutex_);
     running_id_ = 0;
-    finished_.NotifyAll();
+    finished_->NotifyAll();
   }
 }
 

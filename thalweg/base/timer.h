@@ -11,18 +11,19 @@
 // that are not due.
 // Threads: all calls from any thread, from callbacks too. Callbacks run one after the other on the
 // timer's thread, with no lock held; they must be short. Adding and removing costs a lock and no
-// clock is read; a deadline that is never makes no entry at all.
+// clock is read; a deadline that is never makes no entry at all. A forked process has the entries
+// that it adds itself, and a thread for them.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <thread>
 #include <utility>
 
 #include "thalweg/base/deadline.h"
 #include "thalweg/base/mutex.h"
-#include "thalweg/base/thread_owner.h"
+#include "thalweg/base/no_destructor.h"
+#include "thalweg/base/thread.h"
 
 namespace thalweg {
 
@@ -45,18 +46,18 @@ class Timer {
   bool Remove(const Entry& entry) EXCLUDES(mutex_);
 
  private:
+  void Start() REQUIRES(mutex_);
   void Loop() EXCLUDES(mutex_);
 
   Clock& clock_;
   Mutex mutex_;
-  CondVar changed_;   // for the thread: a new first entry, or stop
-  CondVar finished_;  // for Remove(): a callback has ended
+  NoDestructor<CondVar> changed_;   // for the thread: a new first entry, or stop
+  NoDestructor<CondVar> finished_;  // for Remove(): a callback has ended
   std::map<Entry, std::function<void()>> entries_ GUARDED_BY(mutex_);
   uint64_t next_id_ GUARDED_BY(mutex_) = 1;
   uint64_t running_id_ GUARDED_BY(mutex_) = 0;
   bool stop_ GUARDED_BY(mutex_) = false;
-  const ThreadOwner owner_;
-  std::thread thread_ GUARDED_BY(mutex_);
+  Thread thread_ GUARDED_BY(mutex_);
 };
 
 }  // namespace thalweg

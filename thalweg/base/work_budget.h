@@ -27,7 +27,8 @@ class WorkBudget {
   struct Limits {
     std::string_view what;  // "it was still being compiled"
     const Clock* clock = nullptr;
-    std::chrono::nanoseconds timeout{0};  // from now; 0: none
+    std::chrono::nanoseconds timeout{0};  // 0: none
+    std::chrono::nanoseconds spent{0};    // of it, until now
     // Either ends the work; may be null.
     std::array<CancellationManager*, 2> cancellations = {};
   };
@@ -35,8 +36,9 @@ class WorkBudget {
   WorkBudget() = default;  // no limit
   explicit WorkBudget(const Limits& limits)
       : limits_(limits),
-        deadline_(limits.timeout.count() > 0 ? Deadline::After(*limits.clock, limits.timeout)
-                                             : Deadline::Never()) {}
+        deadline_(limits.timeout.count() > 0
+                      ? Deadline::After(*limits.clock, limits.timeout - limits.spent)
+                      : Deadline::Never()) {}
 
   // What is done from now on.
   Status Begin(std::string_view phase) {

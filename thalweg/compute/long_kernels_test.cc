@@ -14,11 +14,13 @@
 #include <vector>
 
 #include "thalweg/compute/blocks_in_order.h"
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/compute/ctc/ctc.h"
 #include "thalweg/compute/image/distorted_box.h"
 #include "thalweg/compute/image/suppress.h"
 #include "thalweg/compute/interruption.h"
 #include "thalweg/compute/linalg/linalg.h"
+#include "thalweg/compute/move/unique.h"
 #include "thalweg/compute/pool/dilation2d.h"
 #include "thalweg/compute/signal/fft.h"
 #include "thalweg/compute/sort.h"
@@ -121,6 +123,19 @@ TEST(BlocksWorkTest, StopWhenTheyAreCancelled) {
   EXPECT_EQ(sum, 45);
 }
 
+TEST(CancelLooksTest, LookEverySoManyThings) {
+  CancelledLater hasty(2);
+  CancelLooks looks(hasty);
+  int64_t did = 0;
+  while (did < 1'000'000 && looks.Did().ok()) ++did;
+  EXPECT_EQ(hasty.asked(), 2);
+  EXPECT_LT(did, 100'000);
+  CancelledLater patient(1 << 30);
+  CancelLooks of_large(patient);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(of_large.Did(1'000'000).ok());
+  EXPECT_EQ(patient.asked(), 10);
+}
+
 void ExpectFftStops(const std::vector<int64_t>& length) {
   int64_t n = 1;
   for (const int64_t size : length) n *= size;
@@ -148,6 +163,20 @@ TEST(DistortedBoxWorkTest, StopsBetweenAttempts) {
   CancelledLater work(10);
   EXPECT_EQ(DrawBox(work, Philox(1, 2), wish, 100, 100, objects).status().code(), Code::kCancelled);
   EXPECT_EQ(work.asked(), 10);
+}
+
+// The table of what was seen is made by blocks, and so are the looks while it is filled.
+TEST(UniqueWorkTest, StopsWhileItsTableIsCleared) {
+  constexpr int64_t kRows = 1 << 20;
+  const std::vector<int32_t> x(kRows, 7);
+  std::vector<int64_t> first(kRows), index(kRows);
+  const auto run = [&](Work& work) {
+    return UniqueRows(work, DType::kInt32, kRows, 1, x.data(), first.data(), index.data());
+  };
+  CancelledLater patient(1 << 30), hasty(4);
+  EXPECT_EQ(*run(patient), 1);
+  EXPECT_GT(patient.asked(), 40);
+  EXPECT_EQ(run(hasty).status().code(), Code::kCancelled);
 }
 
 // Every sort, stopped at many points.

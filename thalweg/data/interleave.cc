@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "thalweg/data/inner_stage.h"
+#include "thalweg/data/kept_elements.h"
 #include "thalweg/data/mapping.h"
 
 namespace thalweg {
@@ -114,14 +115,16 @@ class Interleave : public DatasetOver {
       InnerStage stage;
       bool is_ahead = false;  // its elements may be made before they are asked for
       Status failure;         // why it could not be opened; told in its turn
+      size_t charged = 0;     // for its element
 
       bool is_taken() const { return call != nullptr || stage.is_open() || !failure.ok(); }
     };
     // The next element of the input takes its place.
     void Release(Member* member) {
+      charge_.Remove(member->charged);
       *member = {};
       --num_taken_;
-      is_full_ = false;
+      is_full_ = crowded_ = false;
     }
 
     // Whether the next member is asked instead of one that is late: each wakes the poller.
@@ -143,7 +146,8 @@ class Interleave : public DatasetOver {
       is_full_ = true;
       for (size_t i = 0; i < members_.size(); ++i) {
         Member& member = members_[(at_ + i) % members_.size()];
-        if (member.call != nullptr ? member.call->ended() : !member.is_taken() && !ended_) {
+        if (member.call != nullptr ? member.call->ended()
+                                   : !member.is_taken() && !ended_ && !crowded_) {
           const Result<Poll> poll = Open(poller, &member);
           if (!poll.ok()) {
             if (!poller.Look().ok()) return;
@@ -185,15 +189,25 @@ class Interleave : public DatasetOver {
       // Where members are passed over, nobody makes an element of one while others have theirs.
       ASSIGN_OR_RETURN(member->stage,
                        InnerStage::Open(poller, dataset, options_.buffer, *options_.deterministic));
+      Hold(poller, call->element(), member);
       member->element = call->element();
-      ++num_taken_;
       return Poll::kElement;
+    }
+    // Its element counts as long as it has its place. One that finds no room goes on all the same; no
+    // other begins before its turn then.
+    void Hold(const Poller& poller, const Element& element, Member* member) {
+      const size_t bytes = KeptBytes(element);
+      Status room = ChargeTexts(poller.allocator(), element);
+      if (room.ok()) room = charge_.Add(poller.allocator(), bytes);
+      crowded_ = !room.ok();
+      member->charged = room.ok() ? bytes : 0;
+      ++num_taken_;
     }
 
     void Call(const Poller& poller, Element element, Member* member) {
+      Hold(poller, element, member);
       member->call =
           std::make_shared<ElementCall>(function_, std::move(element), poller.pipeline());
-      ++num_taken_;
     }
 
     Status RestoreMember(const Poller& poller, StateReader& reader, Member* member) {
@@ -222,6 +236,8 @@ class Interleave : public DatasetOver {
     int64_t in_block_ = 0;
     int64_t num_taken_ = 0;
     bool is_full_ = false;  // all members that the input has elements for are open
+    SteppedCharge charge_;
+    bool crowded_ = false;  // there was no memory for the last one's element
     bool ended_ = false;
   };
 

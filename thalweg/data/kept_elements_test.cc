@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "thalweg/data/batching.h"
 #include "thalweg/data/cache.h"
 #include "thalweg/data/choosing.h"
@@ -207,6 +209,30 @@ TEST(KeptElementsTest, APrefetchMakesNoMoreThanThereIsRoomFor) {
     EXPECT_EQ(count, 200);
     EXPECT_EQ(puller.bytes_in_use(), 0);
   }
+}
+
+// Of elements that no allocator counts a map takes no more than there is room for; each call has one.
+TEST(KeptElementsTest, AMapHasNoMoreUnderWayThanThereIsRoomFor) {
+  std::atomic<int64_t> at_once{0}, most{0};
+  const auto first = FunctionOf([&](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
+    return std::vector<Tensor>{Tensor::Scalar(args[0].flat<int64_t>()[1])};
+  });
+  const DatasetPtr counted = MapDataset(
+      Large(200), FunctionOf([&](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
+        most = std::max<int64_t>(most, ++at_once);
+        return std::vector<Tensor>{args[0]};
+      }),
+      Vectors(), {});
+  const DatasetPtr mapped = MapDataset(counted, first, IntSpec(), {.calls = 1000});
+  Puller puller(mapped, 2, kLimit);
+  for (int64_t i = 0; i < 200; ++i) {
+    const Result<std::optional<Element>> next = puller.Next();
+    ASSERT_TRUE(next.ok()) << next.status().ToString();
+    ASSERT_EQ((**next)[0].scalar<int64_t>(), i);
+    --at_once;
+  }
+  EXPECT_LE(most, kLimit / (kNumbers * 8) + 1);
+  EXPECT_GT(most, 10);
 }
 
 }  // namespace

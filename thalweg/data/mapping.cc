@@ -5,6 +5,8 @@
 #include <deque>
 #include <utility>
 
+#include "thalweg/data/kept_elements.h"
+
 namespace thalweg {
 namespace {
 
@@ -86,21 +88,23 @@ class Map : public DatasetOver {
       if (calls_.empty()) return ended_ ? Poll::kEnd : Poll::kPending;
       size_t which = 0;
       if (!in_order_) {
-        for (size_t i = 0; i < calls_.size() && which == 0; ++i) which = calls_[i]->ended() ? i : 0;
+        for (size_t i = 0; i < calls_.size() && which == 0; ++i) {
+          which = calls_[i].call->ended() ? i : 0;
+        }
       }
-      Result<Poll> poll = calls_[which]->Get(poller, out);
+      Result<Poll> poll = calls_[which].call->Get(poller, out);
       if (poll.ok() && *poll == Poll::kPending) {
         if (in_order_) return poll;
         return Others(poller, out);
       }
-      calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(which));
+      Drop(which);
       return poll;
     }
 
     Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
       // Calls that go on are made again.
       writer.Add(static_cast<int64_t>(calls_.size()));
-      for (const auto& call : calls_) writer.Add(call->element());
+      for (const Open& open : calls_) writer.Add(open.call->element());
       writer.Add(ended_ ? 1 : 0);
       return InputStage::Save(poller, writer);
     }
@@ -110,8 +114,7 @@ class Map : public DatasetOver {
       for (int64_t i = 0; i < calls; ++i) {
         Element element;
         RETURN_IF_ERROR(reader.Read(&element));
-        calls_.push_back(std::make_shared<ElementCall>(map_.function_, std::move(element),
-                                                       poller.pipeline(), tuned_));
+        Add(poller, std::move(element));
       }
       RETURN_IF_ERROR(reader.Read(&ended));
       ended_ = ended != 0;
@@ -119,17 +122,22 @@ class Map : public DatasetOver {
     }
 
    private:
-    // As many as may go on at once and the input has elements for.
+    struct Open {
+      std::shared_ptr<ElementCall> call;
+      size_t charged = 0;  // beside its tensors
+    };
+
+    // As many as may go on at once, and the input has elements and the session memory for.
     Status BeginCalls(const Poller& poller) {
       const size_t most = tuned_ != nullptr ? static_cast<size_t>(tuned_->most()) : most_;
-      while (!ended_ && calls_.size() < most) {
+      while (!ended_ && calls_.size() < most && !(crowded_ && !calls_.empty())) {
         RETURN_IF_ERROR(poller.Look());
         Element element;
         Result<Poll> poll = input_->Next(poller, &element);
         if (!poll.ok()) {
           RETURN_IF_ERROR(poller.Look());
           // In its place among the others.
-          calls_.push_back(std::make_shared<ElementCall>(poll.status(), poller.pipeline()));
+          calls_.push_back({std::make_shared<ElementCall>(poll.status(), poller.pipeline())});
           continue;
         }
         if (*poll == Poll::kPending) return OkStatus();
@@ -137,18 +145,33 @@ class Map : public DatasetOver {
           ended_ = true;
           return OkStatus();
         }
-        calls_.push_back(std::make_shared<ElementCall>(map_.function_, std::move(element),
-                                                       poller.pipeline(), tuned_));
-        calls_.back()->Begin();
+        Add(poller, std::move(element));
+        calls_.back().call->Begin();
       }
       return OkStatus();
+    }
+    // One that finds no room goes on all the same, but with no more beside it.
+    void Add(const Poller& poller, Element element) {
+      size_t charged = KeptBytes(element) + sizeof(ElementCall);
+      Status room = ChargeTexts(poller.allocator(), element);
+      if (room.ok()) room = charge_.Add(poller.allocator(), charged);
+      crowded_ = !room.ok();
+      if (crowded_) charged = 0;
+      calls_.push_back({std::make_shared<ElementCall>(map_.function_, std::move(element),
+                                                      poller.pipeline(), tuned_),
+                        charged});
+    }
+    void Drop(size_t which) {
+      charge_.Remove(calls_[which].charged);
+      calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(which));
+      crowded_ = false;
     }
     // Whatever ends first is good: all calls wake the poller.
     Result<Poll> Others(const Poller& poller, Element* out) {
       for (size_t i = 1; i < calls_.size(); ++i) {
-        Result<Poll> poll = calls_[i]->Get(poller, out);
+        Result<Poll> poll = calls_[i].call->Get(poller, out);
         if (poll.ok() && *poll == Poll::kPending) continue;
-        calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(i));
+        Drop(i);
         return poll;
       }
       return Poll::kPending;
@@ -159,7 +182,9 @@ class Map : public DatasetOver {
     const TunedCallsPtr tuned_;  // null: it is always `most_`
     const bool in_order_;
     const DatasetPtr owner_;
-    std::deque<std::shared_ptr<ElementCall>> calls_;
+    std::deque<Open> calls_;
+    SteppedCharge charge_;
+    bool crowded_ = false;  // there was no memory for the last one
     bool ended_ = false;
   };
 

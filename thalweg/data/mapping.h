@@ -41,7 +41,8 @@ Result<bool> PredicateOf(const Element& results);
 struct InterleaveOptions {
   int64_t cycle_length = 1;
   int64_t block_length = 1;
-  // Elements that each of the cycle has ready in advance, in the background; 0: none.
+  // Elements that each of the cycle has ready in advance, in the background; 0: none; -n: n, and more
+  // where that was too few.
   int64_t buffer = 0;
   // One that has no element yet is waited for, or passed over; open: as the pipeline says.
   std::optional<bool> deterministic;

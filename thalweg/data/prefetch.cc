@@ -42,7 +42,8 @@ class Producer : public Actor {
         options_(pipeline.options),
         is_auto_(buffer < 0 && options_.autotune),
         first_in_turn_(first_in_turn),
-        limit_(buffer < 0 ? kFirstAutoBuffer : static_cast<size_t>(buffer)) {}
+        limit_(buffer < 0 ? std::max(kFirstAutoBuffer, static_cast<size_t>(-buffer))
+                          : static_cast<size_t>(buffer)) {}
 
   Result<Poll> Next(const Poller& poller, Element* out) EXCLUDES(mutex_) {
     {

@@ -12,7 +12,8 @@ namespace thalweg {
 // Fewer where the memory limit of the session comes near.
 inline constexpr int64_t kAutoBuffer = -1;
 DatasetPtr PrefetchDataset(DatasetPtr input, int64_t buffer);
-// The same of a stage that there is. Where the pipeline has no threads it is the stage itself.
+// The same of a stage that there is; -n: n elements, at least two, and more where that was too few.
+// Where the pipeline has no threads it is the stage itself.
 // `first_in_turn`: an element that nobody makes yet is made by who asks, not in the background; so it
 // must not be where he has others to ask meanwhile.
 StagePtr PrefetchStage(StagePtr input, int64_t buffer, const PipelineRef& pipeline,

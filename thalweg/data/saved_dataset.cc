@@ -6,7 +6,12 @@
 #include <utility>
 
 #include "thalweg/base/file_system.h"
+#include "thalweg/data/batching.h"
+#include "thalweg/data/kept_elements.h"
+#include "thalweg/data/mapping.h"
+#include "thalweg/data/memory_sources.h"
 #include "thalweg/data/saved_metadata.h"
+#include "thalweg/io/deflate.h"
 #include "thalweg/io/record_framing.h"
 #include "thalweg/proto/wire.h"
 #include "thalweg/tensor/tensor_proto.h"
@@ -20,28 +25,33 @@ constexpr int64_t kMostShards = 1024;
 // What one pass writes.
 class Run {
  public:
-  explicit Run(std::string path) : path_(std::move(path)), id_(NewRunId()) {}
+  Run(std::string path, Compression compression)
+      : path_(std::move(path)), compression_(compression), id_(NewRunId()) {}
   ~Run() { Remove(); }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   Status Write(int64_t shard, const Element& element) {
-    ASSIGN_OR_RETURN(WritableFile* const file, FileOf(shard));
+    ASSIGN_OR_RETURN(Shard* const to, ShardOf(shard));
+    std::string framed;
     for (const Tensor& tensor : element) {
       OwnedMessage message(pb::TensorProto::Descriptor());
       RETURN_IF_ERROR(TensorToProto(tensor, message.get(), {.borrow = true}));
       ASSIGN_OR_RETURN(const std::string bytes, Serialize(*message));
-      RETURN_IF_ERROR(file->Append(FrameRecord(bytes)));
+      RETURN_IF_ERROR(to->deflater.Add(FrameRecord(bytes), &framed));
     }
     ++elements_;
-    return OkStatus();
+    return to->file->Append(framed);
   }
   // From now on it is the one that is read.
   Status Finish(const std::vector<DType>& types) {
-    if (files_.empty()) RETURN_IF_ERROR(FileOf(0).status());
-    for (const auto& [shard, file] : files_) {
-      RETURN_IF_ERROR(file->Sync());
-      RETURN_IF_ERROR(file->Close());
+    if (shards_.empty()) RETURN_IF_ERROR(ShardOf(0).status());
+    for (auto& [number, shard] : shards_) {
+      std::string rest;
+      RETURN_IF_ERROR(shard.deflater.Finish(&rest));
+      RETURN_IF_ERROR(shard.file->Append(rest));
+      RETURN_IF_ERROR(shard.file->Sync());
+      RETURN_IF_ERROR(shard.file->Close());
     }
     RETURN_IF_ERROR(
         WriteMetadata(fs_, path_, {.run_id = id_, .types = types, .elements = elements_}));
@@ -50,33 +60,38 @@ class Run {
   }
 
  private:
-  Result<WritableFile*> FileOf(int64_t shard) {
-    std::unique_ptr<WritableFile>& file = files_[shard];
-    if (file != nullptr) return file.get();
-    if (static_cast<int64_t>(files_.size()) > kMostShards) {
-      return InvalidArgument("a dataset is saved in at most ", kMostShards, " shards, ", shard,
+  struct Shard {
+    std::unique_ptr<WritableFile> file;
+    Deflater deflater;
+  };
+
+  Result<Shard*> ShardOf(int64_t number) {
+    const auto known = shards_.find(number);
+    if (known != shards_.end()) return &known->second;
+    if (static_cast<int64_t>(shards_.size()) >= kMostShards) {
+      return InvalidArgument("a dataset is saved in at most ", kMostShards, " shards, ", number,
                              " is one more");
     }
-    const std::string folder = ShardFolder(path_, id_, shard);
+    ASSIGN_OR_RETURN(Deflater deflater, Deflater::Make(compression_));
+    const std::string folder = ShardFolder(path_, id_, number);
     RETURN_IF_ERROR(fs_.MakeDirectories(folder));
     folders_.push_back(folder);
-    ASSIGN_OR_RETURN(file, fs_.OpenForWriting(folder + "/00000000.snapshot"));
-    return file.get();
+    ASSIGN_OR_RETURN(auto file, fs_.OpenForWriting(folder + "/00000000.snapshot"));
+    return &shards_.emplace(number, Shard{std::move(file), std::move(deflater)}).first->second;
   }
   // What is not whole; nobody can be told what goes wrong with that.
   void Remove() {
     if (is_whole_) return;
-    for (const auto& [shard, file] : files_) {
-      if (file != nullptr) (void)fs_.RemoveFile(file->path());
-    }
+    for (const auto& [number, shard] : shards_) (void)fs_.RemoveFile(shard.file->path());
     for (const std::string& folder : folders_) (void)fs_.RemoveDirectory(folder);
     (void)fs_.RemoveDirectory(path_ + "/" + id_);
   }
 
   PosixFileSystem fs_;
   const std::string path_;
+  const Compression compression_;
   const std::string id_;
-  std::map<int64_t, std::unique_ptr<WritableFile>> files_;
+  std::map<int64_t, Shard> shards_;
   std::vector<std::string> folders_;
   int64_t elements_ = 0;
   bool is_whole_ = false;
@@ -84,8 +99,12 @@ class Run {
 
 class Saved : public DatasetOver {
  public:
-  Saved(const DatasetPtr& input, std::string path, ElementFunctionPtr shard)
-      : DatasetOver(input), path_(std::move(path)), shard_(std::move(shard)) {}
+  Saved(const DatasetPtr& input, std::string path, Compression compression,
+        ElementFunctionPtr shard)
+      : DatasetOver(input),
+        path_(std::move(path)),
+        compression_(compression),
+        shard_(std::move(shard)) {}
   std::string Kind() const override { return "Save"; }
   int64_t Cardinality() const override { return input_->Cardinality(); }
   Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
@@ -100,7 +119,7 @@ class Saved : public DatasetOver {
         : InputStage(std::move(input)),
           saved_(saved),
           owner_(std::move(owner)),
-          run_(std::make_unique<Run>(saved.path_)),
+          run_(std::make_unique<Run>(saved.path_, saved.compression_)),
           call_(saved.shard_) {}
 
     Result<Poll> Next(const Poller& poller, Element* out) override {
@@ -160,6 +179,7 @@ class Saved : public DatasetOver {
   };
 
   const std::string path_;
+  const Compression compression_;
   const ElementFunctionPtr shard_;
 };
 
@@ -231,8 +251,9 @@ class FromRecords : public DatasetOver {
 
 }  // namespace
 
-DatasetPtr SavedDataset(DatasetPtr input, std::string path, ElementFunctionPtr shard) {
-  return std::make_shared<Saved>(input, std::move(path), std::move(shard));
+DatasetPtr SavedDataset(const DatasetPtr& input, std::string path, Compression compression,
+                        ElementFunctionPtr shard) {
+  return std::make_shared<Saved>(input, std::move(path), compression, std::move(shard));
 }
 
 Result<std::vector<DatasetPtr>> SavedShards(const std::string& path, Compression compression,
@@ -254,6 +275,20 @@ Result<std::vector<DatasetPtr>> SavedShards(const std::string& path, Compression
     datasets.push_back(std::make_shared<FromRecords>(std::move(records), spec, folder));
   }
   return datasets;
+}
+
+Result<DatasetPtr> LoadedDataset(const std::string& path, Compression compression,
+                                 const ElementSpec& spec, ElementFunctionPtr reader,
+                                 Allocator& allocator) {
+  ASSIGN_OR_RETURN(std::vector<DatasetPtr> shards, SavedShards(path, compression, spec));
+  const ElementSpec one = {{DType::kVariant}, {PartialShape(Shape())}};
+  auto kept = std::make_shared<KeptElements>("Load");
+  for (DatasetPtr& shard : shards) {
+    ASSIGN_OR_RETURN(Tensor variant, TensorOf(std::move(shard)));
+    RETURN_IF_ERROR(kept->Push(allocator, {std::move(variant)}));
+  }
+  ASSIGN_OR_RETURN(Tensor all, TensorOfList(std::move(kept), one));
+  return InterleaveDataset(OneElementDataset({std::move(all)}, one), std::move(reader), spec, {});
 }
 
 }  // namespace thalweg

@@ -3,7 +3,7 @@
 // snapshot.metadata and, for each run that has saved, shards of TFRecord files, a record for each
 // component of an element.
 //
-//   DatasetPtr saved = SavedDataset(input, "/data/squares");          // its passes write
+//   DatasetPtr saved = SavedDataset(input, "/data/squares", Compression::kNone);  // its passes write
 //   ASSIGN_OR_RETURN(const auto shards, SavedShards("/data/squares", Compression::kNone, spec));
 //
 // The newest whole run counts: the file that names it comes last. What a pass has written that did not
@@ -23,10 +23,15 @@ namespace thalweg {
 
 // The elements of `input`, which a pass also writes. `shard`: gives the number of an element's shard;
 // null: all are in one. A pass that is restored gives the rest without writing it.
-DatasetPtr SavedDataset(DatasetPtr input, std::string path, ElementFunctionPtr shard = nullptr);
+DatasetPtr SavedDataset(const DatasetPtr& input, std::string path, Compression compression,
+                        ElementFunctionPtr shard = nullptr);
 
 // A dataset for each shard that was saved there.
 Result<std::vector<DatasetPtr>> SavedShards(const std::string& path, Compression compression,
                                             const ElementSpec& spec);
+// The dataset that `reader` makes of a dataset of those.
+Result<DatasetPtr> LoadedDataset(const std::string& path, Compression compression,
+                                 const ElementSpec& spec, ElementFunctionPtr reader,
+                                 Allocator& allocator);
 
 }  // namespace thalweg

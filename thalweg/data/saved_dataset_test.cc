@@ -45,31 +45,44 @@ class SavedDatasetTest : public testing::Test {
 
 TEST_F(SavedDatasetTest, WhatWasSavedIsLoaded) {
   for (const int threads : {0, 2}) {
-    EXPECT_EQ(Texts(Puller(SavedDataset(RangeOf(3), Path()), threads).Rest()),
+    EXPECT_EQ(Texts(Puller(SavedDataset(RangeOf(3), Path(), Compression::kNone), threads).Rest()),
               (Lines{"0", "1", "2"}));
     EXPECT_EQ(Loaded(), (Lines{"0", "1", "2"}));
   }
 }
 
+TEST_F(SavedDatasetTest, FilesMayBeCompressed) {
+  for (const Compression kind : {Compression::kGzip, Compression::kZlib}) {
+    Puller(SavedDataset(RangeOf(300), Path(), kind), 0).Rest();
+    const auto shards = SavedShards(Path(), kind, IntSpec());
+    ASSERT_TRUE(shards.ok()) << shards.status().ToString();
+    EXPECT_EQ(Texts(Puller(shards->at(0), 0).Rest()), Texts(Puller(RangeOf(300), 0).Rest()));
+    EXPECT_LT(fs_.Stat(OnlyFile())->size, 300u * 16);  // a record has as many bytes around it
+  }
+}
+
 TEST_F(SavedDatasetTest, AFunctionChoosesTheShard) {
   const auto parity = IntFunction([](int64_t x) { return x % 2; });
-  Puller(SavedDataset(RangeOf(5), Path(), parity), 2).Rest();
+  Puller(SavedDataset(RangeOf(5), Path(), Compression::kNone, parity), 2).Rest();
   EXPECT_EQ(Loaded(), (Lines{"0", "2", "4", "1", "3"}));
   const auto negative = IntFunction([](int64_t x) { return -1 - x; });
-  EXPECT_EQ(Puller(SavedDataset(RangeOf(5), Path(), negative), 0).Next().status().code(),
+  EXPECT_EQ(Puller(SavedDataset(RangeOf(5), Path(), Compression::kNone, negative), 0)
+                .Next()
+                .status()
+                .code(),
             Code::kInvalidArgument);
 }
 
 TEST_F(SavedDatasetTest, ARunThatIsNotWholeLeavesTheOneBefore) {
-  Puller(SavedDataset(RangeOf(3), Path()), 0).Rest();
+  Puller(SavedDataset(RangeOf(3), Path(), Compression::kNone), 0).Rest();
   const size_t files = fs_.List(Path())->size();
-  Puller(SavedDataset(RangeOf(9), Path()), 0).Rest(4);
+  Puller(SavedDataset(RangeOf(9), Path(), Compression::kNone), 0).Rest(4);
   EXPECT_EQ(Loaded(), (Lines{"0", "1", "2"}));
   EXPECT_EQ(fs_.List(Path())->size(), files);
 }
 
 TEST_F(SavedDatasetTest, APassThatGoesOnGivesTheRest) {
-  const DatasetPtr saved = SavedDataset(RangeOf(5), Path());
+  const DatasetPtr saved = SavedDataset(RangeOf(5), Path(), Compression::kNone);
   Puller first(saved, 0);
   first.Rest(2);
   const std::vector<Tensor> state = *first.Save();
@@ -81,7 +94,7 @@ TEST_F(SavedDatasetTest, APassThatGoesOnGivesTheRest) {
 TEST_F(SavedDatasetTest, DamageIsNamed) {
   EXPECT_THAT(std::string(SavedShards(Path(), Compression::kNone, IntSpec()).status().message()),
               HasSubstr("no dataset was saved in"));
-  Puller(SavedDataset(RangeOf(3), Path()), 0).Rest();
+  Puller(SavedDataset(RangeOf(3), Path(), Compression::kNone), 0).Rest();
   const ElementSpec texts = {{DType::kString}, {PartialShape(Shape())}};
   EXPECT_EQ(SavedShards(Path(), Compression::kNone, texts).status().code(), Code::kInvalidArgument);
   const std::string file = OnlyFile();

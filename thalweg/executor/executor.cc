@@ -82,16 +82,16 @@ bool Core::RunShared(StepState& step, Runner& runner) {
   Ended ended;
   Task task;
   switch (step.queue().Pop(&activation, &ended, &task)) {
-    case 1:
+    case ReadyQueue::Found::kUnit:
       runner.RunUnit(activation);
       break;
-    case 2:
+    case ReadyQueue::Found::kEndedKernel:
       runner.Resume(std::move(ended));
       break;
-    case 3:
+    case ReadyQueue::Found::kTask:
       task.run(task.object, task.argument);
       break;
-    default:
+    case ReadyQueue::Found::kNothing:
       return false;
   }
   runner.RunReady();

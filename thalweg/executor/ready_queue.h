@@ -66,30 +66,31 @@ class ReadyQueue {
   bool finished() const { return finished_.load(std::memory_order_acquire); }
   bool MayHaveWork() const { return size_.load(std::memory_order_acquire) != 0; }
 
-  // 0: nothing; 1: a unit; 2: an ended kernel; 3: a task. The oldest unit first.
-  int Pop(Activation* activation, Ended* ended, Task* task) EXCLUDES(mutex_) {
-    if (!MayHaveWork()) return 0;
+  enum class Found : uint8_t { kNothing, kUnit, kEndedKernel, kTask };
+  // Sets what it has found. The oldest unit first.
+  Found Pop(Activation* activation, Ended* ended, Task* task) EXCLUDES(mutex_) {
+    if (!MayHaveWork()) return Found::kNothing;
     MutexLock lock(mutex_);
     if (!ended_.empty()) {
       *ended = std::move(ended_.back());
       ended_.pop_back();
       size_.fetch_sub(1, std::memory_order_relaxed);
-      return 2;
+      return Found::kEndedKernel;
     }
     if (!tasks_.empty()) {
       *task = tasks_.back();
       tasks_.pop_back();
       size_.fetch_sub(1, std::memory_order_relaxed);
-      return 3;
+      return Found::kTask;
     }
-    if (taken_ == ready_.size()) return 0;
+    if (taken_ == ready_.size()) return Found::kNothing;
     *activation = ready_[taken_++];
     if (2 * taken_ >= ready_.size()) {
       ready_.erase(ready_.begin(), ready_.begin() + static_cast<ptrdiff_t>(taken_));
       taken_ = 0;
     }
     size_.fetch_sub(1, std::memory_order_relaxed);
-    return 1;
+    return Found::kUnit;
   }
 
   // Sleeps until there is work or the end.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "thalweg/base/first_error.h"
 #include "thalweg/executor/frames.h"
 #include "thalweg/executor/node_error.h"
 
@@ -106,8 +107,7 @@ void StepState::Fail(Status status) {
   }
   {
     MutexLock lock(mutex_);
-    if (!error_.ok()) return;
-    error_ = status;
+    if (!KeepFirstError(status, &error_)) return;
     failed_.store(true, std::memory_order_release);
   }
   args_->contexts[0]->cancellation->Cancel(std::move(status));
@@ -119,7 +119,7 @@ Status StepState::End() {
   // Parts of loops that others have ended meanwhile.
   Activation no_unit;
   Ended no_kernel;
-  for (Task task; queue_.Pop(&no_unit, &no_kernel, &task) == 3;)
+  for (Task task; queue_.Pop(&no_unit, &no_kernel, &task) == ReadyQueue::Found::kTask;)
     task.run(task.object, task.argument);
   queue_.Reset();
   queue_.OnPush(nullptr, nullptr);
@@ -130,7 +130,7 @@ Status StepState::End() {
   }
   if (skipped_.load(std::memory_order_relaxed)) {
     skipped_.store(false, std::memory_order_relaxed);
-    if (status.ok()) status = cancellation_->Reason();
+    KeepFirstError(cancellation_->Reason(), &status);
   }
   for (size_t f = 0; f < plan_.fetches.size() && status.ok(); ++f) {
     const FetchCode& fetch = plan_.fetches[f];

@@ -54,6 +54,15 @@ TEST(CheckpointListingTest, ATensorWithItsValues) {
   EXPECT_EQ(ShowTensor(*reader, "v", -1).status().code(), Code::kNotFound);
 }
 
+TEST(TensorElementsTest, StringsThatAreNoTextAreTheirBytes) {
+  JsonWriter json;
+  json.BeginList();
+  const Tensor texts = Tensor::Vector<std::string>({"\xc3\xbf", "\xff", std::string("\0\xfe", 2)});
+  for (int64_t i = 0; i < 3; ++i) AppendElementJson(json, texts, i);
+  json.EndList();
+  EXPECT_EQ(json.Take(), "[\"\xc3\xbf\", {\"b64\": \"/w==\"}, {\"b64\": \"AP4=\"}]");
+}
+
 TEST(TensorElementsTest, StatisticsLeaveOutWhatIsNotFinite) {
   const TensorStatistics s =
       StatisticsOf(Tensor::Vector<double>({1e9 + 1, 1e9 + 3, NAN, INFINITY, -INFINITY}));

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "thalweg/io/checkpoint_files.h"
 #include "thalweg/io/record_framing.h"
 
 namespace thalweg {
@@ -10,6 +11,12 @@ namespace thalweg {
 NewRecordFiles::~NewRecordFiles() {
   file_.reset();
   for (const std::string& path : temporaries_) fs_.RemoveFile(path).IgnoreError();
+  RemoveGuard();
+}
+
+void NewRecordFiles::RemoveGuard() {
+  if (guard_ != nullptr) fs_.RemoveFile(guard_->path()).IgnoreError();
+  guard_.reset();
 }
 
 std::vector<std::string> NewRecordFiles::Names(const std::string& path, size_t shards,
@@ -48,7 +55,10 @@ Status NewRecordFiles::Complete() {
 
 Status NewRecordFiles::SetAside() {
   RETURN_IF_ERROR(Complete());
-  std::string name = temporaries_.back() + ".full";
+  if (guard_ == nullptr) {
+    ASSIGN_OR_RETURN(guard_, fs_.CreateTemporary(path_ + ".tmp"));
+  }
+  std::string name = StrCat(guard_->path(), ".", temporaries_.size());
   RETURN_IF_ERROR(fs_.Rename(temporaries_.back(), name));
   temporaries_.back() = std::move(name);
   Status closed = file_->Close();
@@ -58,7 +68,11 @@ Status NewRecordFiles::SetAside() {
 
 Status NewRecordFiles::Begin() {
   RETURN_IF_ERROR(CheckNumber(temporaries_.size() + 1));
-  if (file_ != nullptr) RETURN_IF_ERROR(SetAside());
+  if (file_ != nullptr) {
+    RETURN_IF_ERROR(SetAside());
+  } else {
+    SweepLeftovers(fs_, ParentDirectory(path_));
+  }
   ASSIGN_OR_RETURN(deflater_, Deflater::Make(compression_));
   ASSIGN_OR_RETURN(file_, fs_.CreateTemporary(path_ + ".tmp"));
   temporaries_.push_back(file_->path());
@@ -81,6 +95,7 @@ Result<std::vector<std::string>> NewRecordFiles::Finish(bool are_shards) {
     RETURN_IF_ERROR(fs_.Rename(temporaries_[i], names[i]));
   }
   temporaries_.clear();
+  RemoveGuard();
   RETURN_IF_ERROR(file_->Close());
   return names;
 }

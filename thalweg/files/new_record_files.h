@@ -9,8 +9,9 @@
 // They are written beside their places under temporary names, synced and renamed by Finish. One that
 // goes before removes what it wrote.
 // A temporary file is safe from those who sweep leftovers only while it is open, and there may be more
-// shards than a process may have files open: a file that is full gets a second name, which nobody
-// sweeps, before it is closed.
+// shards than a process may have files open: one that is full gets the name of a guard, which stays
+// open, and a number before it is closed. Where the process is killed, the next that sweeps takes the
+// guard and all that has its name; Begin sweeps before the first file.
 // Threads: one.
 // Errors: AlreadyExists for a file that is there, unless it may be replaced; InvalidArgument for more
 // than kMostShards; the file system's.
@@ -54,6 +55,7 @@ class NewRecordFiles {
   static Status CheckNumber(uint64_t shards);
   // Closes the last file.
   Status SetAside();
+  void RemoveGuard();
   // What is to come of the last file, to the disk.
   Status Complete();
 
@@ -61,6 +63,7 @@ class NewRecordFiles {
   const std::string path_;
   const bool may_replace_;
   const Compression compression_;
+  std::unique_ptr<WritableFile> guard_;   // once a file is full
   std::unique_ptr<WritableFile> file_;    // the last one
   std::optional<Deflater> deflater_;      // of the last one
   std::vector<std::string> temporaries_;  // where each is now

@@ -2,6 +2,8 @@
 // Shuffled and split record files: nothing is lost, nothing is left over.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -144,6 +146,30 @@ TEST_F(RecordRewriteTest, NothingIsSweptAwayMeanwhile) {
   ASSERT_TRUE(split.ok()) << split.status().ToString();
   EXPECT_EQ(Read(split->files), records);
   EXPECT_THAT(Names(), SizeIs(1 + 3 + 3 + 6));
+}
+
+// What a process left that was killed is no file of the next one's.
+TEST_F(RecordRewriteTest, WhatAKilledProcessLeftIsSweptByTheNext) {
+  const std::string input = Write("in", Numbers(6000, 1000));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const ProgressFn dies = [&](uint64_t done, uint64_t) {
+      if (done > 10'000'000) ::_exit(0);  // in the third of four files, with others spilled
+      return OkStatus();
+    };
+    (void)ShuffleRecords(fs_, {input}, Path("out"),
+                         {.memory = 1 << 20, .shards = 4, .progress = dies});
+    ::_exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  const std::vector<std::string> left = Names();
+  EXPECT_TRUE(std::ranges::any_of(left, [](const std::string& name) {
+    return name.ends_with(".2");  // one that was full
+  })) << ::testing::PrintToString(left);
+  ASSERT_TRUE(SplitRecords(fs_, {input}, Path("new"), {.records = 3000}).ok());
+  EXPECT_THAT(Names(), ElementsAre("in", "new-00000-of-00002", "new-00001-of-00002"));
 }
 
 TEST_F(RecordRewriteTest, NewFilesAreCompressedAsTheOthersAre) {

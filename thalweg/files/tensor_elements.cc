@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "thalweg/proto/utf8.h"
+
 namespace thalweg {
 namespace {
 
@@ -30,7 +32,11 @@ constexpr bool kIsNumber =
 template <class T>
 void AppendJson(JsonWriter& json, const T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
-    json.Text(value);
+    if (IsUtf8(value)) {
+      json.Text(value);
+    } else {
+      json.BeginObject().Key("b64").Text(Base64(value)).EndObject();
+    }
   } else if constexpr (std::is_same_v<T, bool>) {
     json.Bool(value);
   } else if constexpr (!kIsNumber<T>) {

@@ -17,7 +17,8 @@
 
 namespace thalweg {
 
-// Numbers and bools as such, strings as text, complex numbers as [real, imaginary], others as null.
+// Numbers and bools as such, strings as text and, where they are no UTF-8, as {"b64": "..."}, their
+// bytes in base64; complex numbers as [real, imaginary], others as null.
 void AppendElementJson(JsonWriter& json, const Tensor& tensor, int64_t i);
 // Of real and quantized numbers and bools.
 std::optional<double> ElementNumber(const Tensor& tensor, int64_t i);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/graph/function_builder.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "thalweg/base/fingerprint.h"
@@ -133,6 +134,33 @@ Result<Output> FunctionBuilder::CopyInside(const Output& output) {
     copies_[node] = body_->CopyNode(*node, std::move(inputs), std::move(before));
   }
   return Output{copies_.at(output.node), output.index};
+}
+
+Status FunctionBuilder::UniteCaptures(std::span<FunctionBuilder* const> functions) {
+  std::vector<Output> all;
+  std::unordered_map<const Node*, std::vector<int>> known;
+  for (const FunctionBuilder* function : functions) {
+    if (function->outside_ != functions[0]->outside_) {
+      return InvalidArgument("the functions of one node are not all of one graph");
+    }
+    for (const Output& capture : function->captures_) {
+      std::vector<int>& indices = known[capture.node];
+      if (std::find(indices.begin(), indices.end(), capture.index) != indices.end()) continue;
+      indices.push_back(capture.index);
+      all.push_back(capture);
+    }
+  }
+  for (FunctionBuilder* function : functions) {
+    std::vector<Node*> args(function->args_.begin(),
+                            function->args_.begin() + function->num_arguments());
+    for (const Output& capture : all) {
+      ASSIGN_OR_RETURN(const Output inside, function->Inside(capture));
+      args.push_back(inside.node);
+    }
+    function->args_ = std::move(args);
+    function->captures_ = all;
+  }
+  return OkStatus();
 }
 
 Result<std::string> FunctionBuilder::Define(const FunctionSpec& spec) {

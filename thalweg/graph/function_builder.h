@@ -18,6 +18,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -55,6 +56,14 @@ class FunctionBuilder {
   Result<std::string> Define(const FunctionSpec& spec);
   // What the body reads from outside, in the order of its last arguments.
   const std::vector<Output>& captures() const { return captures_; }
+  // Arguments that are no captures.
+  int num_arguments() const { return static_cast<int>(args_.size() - captures_.size()); }
+  Output argument(int i) const { return {args_[static_cast<size_t>(i)], 0}; }
+  const std::shared_ptr<Graph>& outside() const { return outside_; }
+  // Gives functions that one node calls with the same inputs the same captures, in one order: those
+  // of the first, then what the others read besides. InvalidArgument where their graphs outside
+  // are not one.
+  static Status UniteCaptures(std::span<FunctionBuilder* const> functions);
 
  private:
   Result<Output> AddArgNode(std::string_view name, DType dtype, const PartialShape& shape,

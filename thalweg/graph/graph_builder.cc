@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/graph/graph_builder.h"
 
+#include "thalweg/base/first_error.h"
+
 namespace thalweg {
 namespace {
 
@@ -122,8 +124,6 @@ Node* GraphBuilder::Group(const std::vector<Node*>& nodes, std::string_view name
   return WithControls(nodes).OpNode("NoOp", {}, {}, name);
 }
 
-void GraphBuilder::Fail(Status status) const {
-  if (status_->ok()) *status_ = std::move(status);
-}
+void GraphBuilder::Fail(Status status) const { KeepFirstError(std::move(status), status_.get()); }
 
 }  // namespace thalweg

@@ -293,7 +293,7 @@ Status GraphImporter::CollectReturns(ImportedGraph& result) {
     }
     const int found = plan_.FindNode(name->node);
     if (found < 0 || name->port >= made_[found]->num_outputs()) {
-      return NotFound("return output '", text, "' is not in the GraphDef");
+      return InvalidArgument("Requested return tensor '", text, "' not found in graph def");
     }
     result.return_outputs.push_back({made_[found], name->port});
   }

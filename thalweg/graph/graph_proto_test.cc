@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -236,8 +237,8 @@ TEST_F(GraphProtoTest, PrefixInputMapAndReturns) {
   EXPECT_EQ(imported.return_outputs[0].node, y);
   EXPECT_EQ(imported.return_outputs[1], outer);
   EXPECT_EQ(imported.return_nodes[0]->name(), "model/z");
-  EXPECT_EQ(Refusal(text, {.return_outputs = {"q"}}, Code::kNotFound),
-            "return output 'q' is not in the GraphDef");
+  EXPECT_EQ(Refusal(text, {.return_outputs = {"q"}}),
+            "Requested return tensor 'q' not found in graph def");
   EXPECT_THAT(Refusal(text, {.input_map = {{"x", Output()}}}),
               HasSubstr("the value of 'x' is no output of this graph"));
   EXPECT_THAT(Refusal(text, {.input_map = {{"x", outer}, {"x:0", outer}}}),
@@ -277,7 +278,7 @@ TEST_F(GraphProtoTest, Versions) {
 TEST_F(GraphProtoTest, AnUnknownOperationNamesTheProducerAndWhatHelps) {  // G4
   const char* text = R"(node { name: "a" op: "Madeup" } versions { producer: 99999 })";
   EXPECT_THAT(Refusal(text, {}, Code::kNotFound),
-              AllOf(HasSubstr("Madeup 'a': Op type not registered 'Madeup'"),
+              AllOf(StartsWith("Op type not registered 'Madeup'"), HasSubstr("node 'a'"),
                     HasSubstr("written by producer version 99999, known here is version 2474"),
                     HasSubstr("load_op_library")));
   EXPECT_THAT(Refusal(R"(node { name: "a" op: "Madeup" })", {}, Code::kNotFound),

@@ -229,7 +229,7 @@ TEST_F(GraphTest, Names) {
 
 TEST_F(GraphTest, UnknownOperation) {
   EXPECT_EQ(Refusal({.name = "y", .op = "MatMull"}, Code::kNotFound),
-            "MatMull 'y': Op type not registered 'MatMull'; nearest: 'MatMul'");
+            "Op type not registered 'MatMull'; nearest: 'MatMul'; node 'y'");
 }
 
 TEST_F(GraphTest, ErrorsNameTheSite) {

@@ -95,10 +95,15 @@ Result<std::unique_ptr<Node>> NodeMaker::Make() {
   Status status = FindOp();
   if (status.ok()) status = Build();
   if (status.ok()) return std::move(node_);
-  std::string text = is_inferring_
-                         ? ShapeErrorText(status.message())
-                         : StrCat(spec_.op, " '", node_ == nullptr ? spec_.name : node_->name(),
-                                  "': ", status.message());
+  std::string text;
+  if (is_inferring_) {
+    text = ShapeErrorText(status.message());
+  } else if (def_ == nullptr) {  // in TensorFlow's words, too
+    text = StrCat(status.message(), "; node '", spec_.name, "'");
+  } else {
+    text = StrCat(spec_.op, " '", node_ == nullptr ? spec_.name : node_->name(),
+                  "': ", status.message());
+  }
   if (spec_.site != 0) text.append(StrCat(" (created at ", graph_.Site(spec_.site), ")"));
   return Status(status.code(), std::move(text));
 }
@@ -121,9 +126,7 @@ std::string NodeMaker::ShapeErrorText(std::string_view message) const {
 Status NodeMaker::RefineShape(const Output& output, const PartialShape& shape) {
   PartialShape& known = output.node->outputs_[static_cast<size_t>(output.index)].shape;
   Result<PartialShape> merged = known.MergeWith(shape);
-  if (!merged.ok()) {
-    return merged.status().WithContext(StrCat("the shape of '", output.ToString(), "'"));
-  }
+  RETURN_IF_ERROR(Explained(merged.status(), "the shape of '", output.ToString(), "'"));
   known = *std::move(merged);
   return OkStatus();
 }

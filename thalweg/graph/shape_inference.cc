@@ -2,6 +2,7 @@
 #include "thalweg/graph/shape_inference.h"
 
 #include "thalweg/graph/shape_values.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -134,6 +135,23 @@ Status CheckRankAtLeast(int64_t rank, int64_t wanted) {
 Status CheckRankAtMost(int64_t rank, int64_t wanted) {
   if (rank <= wanted) return OkStatus();
   return InvalidArgument("Shape must be at most rank ", wanted, " but is rank ", rank);
+}
+
+Result<int> CheckAxis(int64_t axis, int rank) {
+  const std::optional<int> found = AxisFromFront(axis, rank);
+  if (found.has_value()) return *found;
+  return CheckRankAtLeast(rank, axis < 0 ? -(axis + 1) + int64_t{1} : axis + 1);
+}
+
+Result<PartialShape> MergePrefix(const PartialShape& shape, const PartialShape& prefix) {
+  if (!shape.known_rank() || !prefix.known_rank()) return shape;
+  RETURN_IF_ERROR(CheckRankAtLeast(shape.rank(), prefix.rank()));
+  PartialShape merged = shape;
+  for (int d = 0; d < prefix.rank(); ++d) {
+    ASSIGN_OR_RETURN(const int64_t dim, MergeDims(shape.dim(d), prefix.dim(d)));
+    merged.set_dim(d, dim);
+  }
+  return merged;
 }
 
 Result<int64_t> DivideDim(int64_t dim, int64_t divisor) {

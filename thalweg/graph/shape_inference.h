@@ -84,6 +84,12 @@ Status CheckDim(int64_t dim, int64_t wanted);
 Status CheckRank(int64_t rank, int64_t wanted);
 Status CheckRankAtLeast(int64_t rank, int64_t wanted);
 Status CheckRankAtMost(int64_t rank, int64_t wanted);
+// An axis that may count from the back, counted from the front; InvalidArgument, in the words of
+// CheckRankAtLeast, where a tensor of the (known) rank has not so many dimensions.
+Result<int> CheckAxis(int64_t axis, int rank);
+// The shape of a tensor whose first dimensions are `prefix`, as far as both say; InvalidArgument, in
+// the words of CheckRankAtLeast and MergeDims, where they do not.
+Result<PartialShape> MergePrefix(const PartialShape& shape, const PartialShape& prefix);
 // How often `divisor` fits into a dimension; InvalidArgument when something is left.
 Result<int64_t> DivideDim(int64_t dim, int64_t divisor);
 

@@ -63,6 +63,51 @@ Status RemoveBelonging(FileSystem& fs, const std::string& prefix,
   return RemoveData(fs, prefix, names, info.modified_nanos, num_shards);
 }
 
+// "m-7_temp_0123...": where the parts of a sharded save are.
+bool IsPartsDirectory(std::string_view name) {
+  constexpr std::string_view kTemporary = "_temp_";
+  constexpr size_t kDigits = 32;
+  if (name.size() <= kTemporary.size() + kDigits) return false;
+  const std::string_view ending = name.substr(name.size() - kTemporary.size() - kDigits);
+  return ending.starts_with(kTemporary) &&
+         ending.find_first_not_of("0123456789abcdef", kTemporary.size()) == std::string_view::npos;
+}
+
+constexpr std::string_view kGuard = "guard";
+
+// Those of a directory of parts, and all else that is in it.
+struct Parts {
+  std::vector<std::string> guards, others;
+};
+
+Parts ListParts(FileSystem& fs, const std::string& directory) {
+  Parts parts;
+  const Result<std::vector<std::string>> names = fs.List(directory);
+  if (!names.ok()) return parts;
+  for (const std::string& name : *names) {
+    const bool is_guard = ParseTemporaryName(name).prefix == kGuard;
+    (is_guard ? parts.guards : parts.others).push_back(StrCat(directory, "/", name));
+  }
+  return parts;
+}
+
+// The last guard goes behind all others and all that it guards.
+void SweepParts(FileSystem& fs, const std::string& directory) {
+  const Parts parts = ListParts(fs, directory);
+  for (size_t i = 0; i < parts.guards.size(); ++i) {
+    const bool is_last = i + 1 == parts.guards.size();
+    const auto first = [&]() -> Status {
+      for (const std::string& path : parts.others) {
+        if (is_last) RETURN_IF_ERROR(RemoveIfThere(fs, path));
+      }
+      return OkStatus();
+    };
+    const Result<bool> gone = fs.RemoveAbandoned(parts.guards[i], first);
+    if (!gone.ok() || !*gone) return;
+    if (is_last) fs.RemoveDirectory(directory).IgnoreError();
+  }
+}
+
 }  // namespace
 
 Status RemoveCheckpoint(FileSystem& fs, const std::string& prefix, CheckpointFormat format) {
@@ -81,6 +126,10 @@ void SweepLeftovers(FileSystem& fs, const std::string& directory) {
   if (!names.ok()) return;
   for (const std::string& name : *names) {
     const std::string path = StrCat(directory, "/", name);
+    if (IsPartsDirectory(name)) {
+      SweepParts(fs, path);
+      continue;
+    }
     const std::string_view begin = ParseTemporaryName(path).prefix;
     const auto belonging_to = [&](std::string_view ending) {
       const std::string prefix(begin.substr(0, begin.size() - ending.size()));
@@ -91,11 +140,32 @@ void SweepLeftovers(FileSystem& fs, const std::string& directory) {
       if (done.ok()) fs.RemoveFile(path).IgnoreError();
       continue;
     }
-    const auto first = [&] {
-      return begin.ends_with(kUnfinished) ? belonging_to(kUnfinished) : OkStatus();
+    const auto first = [&]() -> Status {
+      if (begin.ends_with(kUnfinished)) return belonging_to(kUnfinished);
+      // What has its name before its own, such as the files that it guards.
+      for (const std::string& other : *names) {
+        if (!other.starts_with(name + ".")) continue;
+        RETURN_IF_ERROR(RemoveIfThere(fs, StrCat(directory, "/", other)));
+      }
+      return OkStatus();
     };
     fs.RemoveAbandoned(path, first).status().IgnoreError();
   }
+}
+
+Result<std::unique_ptr<WritableFile>> GuardParts(FileSystem& fs, const std::string& part) {
+  const std::string directory(ParentDirectory(part));
+  if (!IsPartsDirectory(directory)) return std::unique_ptr<WritableFile>();
+  SweepLeftovers(fs, std::string(ParentDirectory(directory)));
+  RETURN_IF_ERROR(fs.MakeDirectories(directory));
+  return fs.CreateTemporary(StrCat(directory, "/", kGuard));
+}
+
+void RemovePartsDirectory(FileSystem& fs, const std::string& directory) {
+  for (const std::string& guard : ListParts(fs, directory).guards) {
+    fs.RemoveFile(guard).IgnoreError();
+  }
+  fs.RemoveDirectory(directory).IgnoreError();
 }
 
 }  // namespace thalweg

@@ -11,6 +11,7 @@
 // Errors: those of the files; a sweep has none, what cannot be removed stays.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,5 +27,13 @@ enum class CheckpointFormat { kV1, kV2 };
 Status RemoveCheckpoint(FileSystem& fs, const std::string& prefix, CheckpointFormat format);
 
 void SweepLeftovers(FileSystem& fs, const std::string& directory);
+
+// A sharded save writes its parts into a directory of their own, PREFIX_temp_ and 32 hexadecimal
+// digits, until they are merged. A file there that is open shows that who writes a part is there;
+// where all have gone, a sweep takes the directory. Null where `part` lies in no such directory. Sweeps
+// beside it.
+Result<std::unique_ptr<WritableFile>> GuardParts(FileSystem& fs, const std::string& part);
+// Takes such a directory away once its parts are merged; nothing where there are others.
+void RemovePartsDirectory(FileSystem& fs, const std::string& directory);
 
 }  // namespace thalweg

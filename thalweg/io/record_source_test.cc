@@ -91,7 +91,7 @@ TEST_F(RecordSourceTest, RecordFiles) {
   EXPECT_THAT(All(*MakeRecordFileSource(fs_), "f"), ElementsAre("f:0=one", "f:19=", "f:35=three"));
   files_["cut"] = (one + one).substr(0, 36);
   EXPECT_THAT(All(*MakeRecordFileSource(fs_), "cut"),
-              ElementsAre("cut:0=one", "cut: truncated record at 19: 3 bytes, the file has 5"));
+              ElementsAre("cut:0=one", "truncated record at 19 of cut: 3 bytes, the file has 5"));
   room_ = 2;
   EXPECT_THAT(All(*MakeRecordFileSource(fs_), "f"),
               ElementsAre("f: record at 0: no room for 3 bytes"));

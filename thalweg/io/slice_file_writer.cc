@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/io/slice_file_writer.h"
 
+#include "thalweg/base/first_error.h"
 #include "thalweg/io/checkpoint_files.h"
 #include "thalweg/io/table.h"
 #include "thalweg/proto/messages.h"
@@ -130,8 +131,8 @@ Status SliceFileWriter::Finish() {
   Status status = WriteTable(*file);
   if (status.ok()) status = fs_.Rename(file->path(), path_);
   if (!status.ok()) fs_.RemoveFile(file->path()).IgnoreError();
-  const Status closed = file->Close();
-  return status.ok() ? closed : status;
+  KeepFirstError(file->Close(), &status);
+  return status;
 }
 
 }  // namespace thalweg

@@ -102,7 +102,8 @@ Result<TableFooter> ReadTableFooter(const RandomAccessFile& file, const std::str
   RETURN_IF_ERROR(
       ReadExactly(file, size - kTableFooterBytes, bytes, kTableFooterBytes).WithContext(path));
   if (LoadFixed64(bytes + kTableFooterBytes - 8) != kMagic) {
-    return DataLoss(path, " is no table: its last 8 bytes are not the magic number");
+    return DataLoss("not an sstable (bad magic number): ", path,
+                    " does not end with the 8 bytes of a table");
   }
   TableFooter footer;
   WireReader handles(std::string_view(bytes, kTableFooterBytes - 8));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/context.h"
 
+#include "thalweg/tensor/construction.h"
+
 namespace thalweg {
 
 Tensor Context::TakeInput(int i) {
@@ -11,6 +13,7 @@ Tensor Context::TakeInput(int i) {
 }
 
 Result<Tensor*> Context::AllocateOutput(int i, DType dtype, const Shape& shape) {
+  const InterruptibleConstruction until(step_->cancellation);
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(allocator(), dtype, shape));
   Tensor& slot = output(i);
   slot = std::move(tensor);
@@ -39,6 +42,7 @@ Result<Tensor*> Context::TakeOrAllocateOutput(std::initializer_list<int> inputs,
 }
 
 Result<Tensor> Context::AllocateTemporary(DType dtype, const Shape& shape) {
+  const InterruptibleConstruction until(step_->cancellation);
   return Tensor::Allocate(allocator(), dtype, shape);
 }
 

@@ -47,6 +47,24 @@ TEST(ContextTest, TakesOnlyLastUnsharedSoleUses) {
   EXPECT_EQ((*ctx.TakeOrAllocateOutput({0}, 0, DType::kFloat, Shape{2}))->raw_data(), data);
 }
 
+TEST(ContextTest, TheMakingOfStringsEndsWithTheStep) {
+  constexpr int64_t kMany = 1 << 20;
+  TestStep step;
+  TestCall call(step);
+  EXPECT_TRUE(call.context().AllocateOutput(0, DType::kString, Shape{kMany}).ok());
+  call.context().set_output(0, Tensor());
+  step.cancellation.Cancel();
+  EXPECT_EQ(call.context().AllocateOutput(0, DType::kString, Shape{kMany}).status().code(),
+            Code::kCancelled);
+  EXPECT_EQ(call.context().AllocateTemporary(DType::kString, Shape{kMany}).status().code(),
+            Code::kCancelled);
+  EXPECT_EQ(step.bytes_in_use(), 0);
+  // Few are there at once, and what is no object needs no making.
+  EXPECT_TRUE(call.context().AllocateTemporary(DType::kString, Shape{10}).ok());
+  EXPECT_TRUE(call.context().AllocateTemporary(DType::kFloat, Shape{kMany}).ok());
+  EXPECT_TRUE(Tensor::Allocate(*step.allocator, DType::kString, Shape{kMany}).ok());
+}
+
 TEST(ContextTest, AnOperandKeepsItsFourParts) {
   const Operand operand = Operand::Make(3, Operand::kIndexMask, true, false);
   EXPECT_EQ(operand.base(), 3u);

@@ -4,7 +4,7 @@
 // here, as it would wait for itself, and leaves the waiting to another thread.
 //
 //   { const HostCall call; function(...); }
-//   if (HostCall::IsInside()) { std::thread([] { ... }).detach(); return; }
+//   if (HostCall::IsInside()) { Thread::Detach("close", [] { ... }); return; }
 //
 // Such code may also wait for a thread that closes. So a step begins the call before it looks
 // whether it was cancelled, and who closes cancels before asking IsAnywhere(): one sees the other.

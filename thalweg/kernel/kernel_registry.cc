@@ -35,6 +35,14 @@ std::string NodeTypes(const Node& node, const std::set<std::string>& attrs) {
   return types.empty() ? std::string() : StrCat(" for ", TypesText(types));
 }
 
+// What is wrong comes first, as where a kernel fails: TensorFlow's words, which programs look for.
+Status MakingError(const Status& error, const Node& node) {
+  std::string text =
+      StrCat(error.message(), "\n\t [[", node.Label(), ", when its kernel was made]]");
+  if (node.site() != 0) text += StrCat(" (created at ", node.graph().Site(node.site()), ")");
+  return Status(error.code(), std::move(text));
+}
+
 }  // namespace
 
 KernelEntry* KernelRegistry::Insert(KernelEntry entry) {
@@ -83,8 +91,7 @@ Result<std::unique_ptr<Kernel>> KernelRegistry::Make(const Node& node, Device& d
   ASSIGN_OR_RETURN(const KernelEntry* entry, Find(node, device.type()));
   Result<std::unique_ptr<Kernel>> kernel =
       entry->factory(KernelConstruction(node, device, resources));
-  if (!kernel.ok())
-    return kernel.status().WithContext(StrCat("making the kernel of ", node.Label()));
+  if (!kernel.ok()) return MakingError(kernel.status(), node);
   return WithHeapClaim(*std::move(kernel), node.op_name());
 }
 

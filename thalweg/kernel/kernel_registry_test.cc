@@ -95,6 +95,12 @@ TEST_F(KernelRegistryTest, WhatIsMissingIsSaidWithWhatThereIs) {
             "CPU: T=float32; GPU: any type");
 }
 
+TEST_F(KernelRegistryTest, WhatIsWrongWithAKernelComesBeforeItsName) {
+  registry_.Add<Refusing>("Neg", kCpu);
+  EXPECT_EQ(Words(Neg(DType::kFloat, "z")),
+            "no way with float32\n\t [[Neg 'z', when its kernel was made]]");
+}
+
 TEST_F(KernelRegistryTest, AnEntryWithoutTypesIsForAllOfThem) {
   registry_.AddFunction<Plain>("Neg", kCpu);
   EXPECT_EQ(Words(Neg(DType::kFloat)), "the function");

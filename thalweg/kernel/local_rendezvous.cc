@@ -5,6 +5,8 @@
 #include <charconv>
 #include <vector>
 
+#include "thalweg/base/first_error.h"
+
 namespace thalweg {
 
 std::string RendezvousKey::ToString() const {
@@ -91,8 +93,7 @@ void LocalRendezvous::Abort(Status reason) {
   std::vector<RecvDone> waiters;
   {
     MutexLock lock(mutex_);
-    if (!aborted_.ok()) return;
-    aborted_ = reason;
+    if (!KeepFirstError(reason, &aborted_)) return;
     for (auto& [key, entry] : entries_) {
       if (entry.waiter) waiters.push_back(std::move(entry.waiter));
     }

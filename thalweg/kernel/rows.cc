@@ -42,10 +42,9 @@ Status CheckNdUpdates(const Shape& updates, const Shape& indices, const Shape& s
   bool same = updates.rank() >= outer;
   for (int i = 0; same && i < outer; ++i) same = updates.dim(i) == indices.dim(i);
   if (!same) {
-    return InvalidArgument(
-        "The outermost dimension of updates and indices must match. Got "
-        "indices.shape ",
-        indices, ", updates.shape ", updates);
+    return InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", indices,
+                           "] must match dimensions [0,", outer, ") of updates[shape=", updates,
+                           "]");
   }
   return InvalidArgument(
       "Must have updates.shape = indices.shape[:batch_dim] + "

@@ -8,8 +8,8 @@
 
 #include "thalweg/graph/function.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/model/shape_json.h"
 #include "thalweg/model/weights.h"
-#include "thalweg/proto/json_writer.h"
 #include "thalweg/proto/wire.h"
 
 namespace thalweg {
@@ -69,22 +69,6 @@ std::vector<VariableRow> VariablesOf(const Model& model) {
   std::sort(rows.begin(), rows.end(),
             [](const VariableRow& a, const VariableRow& b) { return a.name < b.name; });
   return rows;
-}
-
-void AppendShape(JsonWriter& json, const PartialShape& shape) {
-  if (!shape.known_rank()) {
-    json.Null();
-    return;
-  }
-  json.BeginList();
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (shape.dim(i) < 0) {
-      json.Null();
-    } else {
-      json.Number(shape.dim(i));
-    }
-  }
-  json.EndList();
 }
 
 void AppendTensors(JsonWriter& json, std::string_view key,

@@ -234,4 +234,28 @@ Status Model::RunWithout(size_t signature, const RunOptions& options,
   return Named(signature, callable->Run(options, values, outputs, metadata));
 }
 
+Status Model::Fetch(std::optional<size_t> signature, const RunOptions& options,
+                    std::span<const Session::NamedTensor> feeds,
+                    std::span<const std::string> fetches, std::span<Tensor> outputs) const {
+  static const ModelSignature none;
+  const ModelSignature& known = signature.has_value() ? signatures_[*signature] : none;
+  Signature request;
+  std::vector<Tensor> values;
+  for (const auto& [name, value] : feeds) {
+    Result<Output> feed = FindTensor(*graph_, known.inputs, name);
+    if (!feed.ok())
+      return std::move(feed).status().WithContext(StrCat(path_, ": feed '", name, "'"));
+    request.feeds.push_back(*feed);
+    values.push_back(value);
+  }
+  for (const std::string& name : fetches) {
+    Result<Output> fetch = FindTensor(*graph_, known.outputs, name);
+    if (!fetch.ok()) {
+      return std::move(fetch).status().WithContext(StrCat(path_, ": fetch '", name, "'"));
+    }
+    request.fetches.push_back(*fetch);
+  }
+  return session_->Run(options, request, values, outputs).WithContext(path_);
+}
+
 }  // namespace thalweg

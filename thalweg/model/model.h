@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,6 +71,11 @@ class Model {
   // inputs[i] is for signatures()[signature].inputs[i], an empty tensor for one that is left out.
   Status Run(size_t signature, const RunOptions& options, std::span<const Tensor> inputs,
              std::span<Tensor> outputs, RunMetadata* metadata = nullptr) const;
+  // Any tensors of the graph, fed at any others: by names of the signature (where there is one), or
+  // of tensors. Only what they need runs.
+  Status Fetch(std::optional<size_t> signature, const RunOptions& options,
+               std::span<const Session::NamedTensor> feeds, std::span<const std::string> fetches,
+               std::span<Tensor> outputs) const;
 
  private:
   // Inputs that are left out change what is fed: each choice has a plan.

@@ -22,10 +22,6 @@ std::string Joined(const std::string& folder, std::string_view name) {
 
 std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-bool IsText(const std::string& path) {
-  return path.ends_with(".pbtxt") || path.ends_with(".txt") || path.ends_with(".prototxt");
-}
-
 // Errors begin with the model's path.
 Status Read(FileSystem& fs, const std::string& file, ModelFiles& files) {
   Result<std::string> bytes = ReadFile(fs, file);
@@ -145,7 +141,7 @@ Result<ModelFiles> ReadGraphFile(FileSystem& fs, ModelFiles files) {
     return Unimplemented(files.path, ": expected a SavedModel, a MetaGraph or a GraphDef, found ",
                          other, "; export a SavedModel from it");
   }
-  const bool is_text = IsText(files.path);
+  const bool is_text = IsTextName(files.path);
   Result<OwnedMessage> meta_graph = Parse(pb::MetaGraphDef::Descriptor(), bytes, is_text);
   if (meta_graph.ok() && IsMetaGraph(**meta_graph)) {
     files.kind = ModelKind::kMetaGraph;
@@ -178,6 +174,10 @@ std::string_view ModelKindName(ModelKind kind) {
       break;
   }
   return "GraphDef";
+}
+
+bool IsTextName(std::string_view path) {
+  return path.ends_with(".pbtxt") || path.ends_with(".txt") || path.ends_with(".prototxt");
 }
 
 const Message& ModelFiles::graph() const {

@@ -13,6 +13,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "thalweg/base/file_system.h"
@@ -39,6 +40,8 @@ struct ModelFiles {
   const Message& graph() const;
 };
 
+// Whether the name is that of a message as text: .pbtxt, .prototxt, .txt.
+bool IsTextName(std::string_view path);
 // `tags`: of the MetaGraph that is meant; none: the only one, or the one for serving.
 Result<ModelFiles> ReadModelFiles(FileSystem& fs, const std::string& path,
                                   const std::vector<std::string>& tags);

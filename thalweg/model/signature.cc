@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "thalweg/graph/function_body.h"
+#include "thalweg/model/nesting.h"
 #include "thalweg/passes/pass.h"
 #include "thalweg/tensor/tensor_proto.h"
 
@@ -144,33 +144,6 @@ std::unordered_set<const Node*> ComputedFrom(std::vector<const Node*> open,
   return computed;
 }
 
-// By id: in how many branches and loops a node lies. Not every step computes what lies in one.
-std::vector<int> NestingOf(const Graph& graph) {
-  using Control = Node::Control;
-  std::vector<int> nesting(static_cast<size_t>(graph.num_nodes()));
-  for (const Node* node : NodesInOrder(graph)) {
-    int depth = 0;
-    bool closes_loop = false;
-    const auto read = [&](const Node* source) {
-      if (source->control() == Control::kNextIteration) {
-        closes_loop = true;
-      } else {
-        depth = std::max(depth, nesting[static_cast<size_t>(source->id())]);
-      }
-    };
-    for (const Output& input : node->inputs()) {
-      if (input.node != nullptr) read(input.node);
-    }
-    for (const Node* source : node->control_inputs()) read(source);
-    const Control control = node->control();
-    if (control == Control::kEnter || control == Control::kSwitch) ++depth;
-    if (control == Control::kMerge && !closes_loop) --depth;
-    if (control == Control::kExit) depth -= 2;  // of the Switch and of the Enter
-    nesting[static_cast<size_t>(node->id())] = std::max(depth, 0);
-  }
-  return nesting;
-}
-
 // What a graph does that says nothing of itself: all placeholders in, and out what depends on one of
 // them (on anything, where there is none), is read by nobody and is there in every step.
 ModelSignature SignatureOfGraph(const UnknownOperations& unknown, const Graph& graph) {
@@ -214,6 +187,14 @@ std::string ModelTensor::ToString() const {
   std::string text = StrCat("'", name, "' ", dtype);
   if (shape.known_rank()) text += StrCat(" ", shape);
   return text;
+}
+
+Result<Output> FindTensor(const Graph& graph, const std::vector<ModelTensor>& tensors,
+                          const std::string& name) {
+  for (const ModelTensor& tensor : tensors) {
+    if (tensor.name == name && tensor.output.node != nullptr) return tensor.output;
+  }
+  return graph.FindOutput(name);
 }
 
 Result<std::vector<ModelSignature>> ReadSignatures(const ModelFiles& files,

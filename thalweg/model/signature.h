@@ -47,6 +47,10 @@ struct ModelSignature {
   Status usable;  // why it cannot be run
 };
 
+// What a name of the signature, or else of the graph ("dense/BiasAdd:0"), stands for.
+Result<Output> FindTensor(const Graph& graph, const std::vector<ModelTensor>& tensors,
+                          const std::string& name);
+
 Result<std::vector<ModelSignature>> ReadSignatures(const ModelFiles& files,
                                                    const UnknownOperations& unknown,
                                                    const Graph& graph);

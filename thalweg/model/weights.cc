@@ -37,7 +37,33 @@ std::vector<std::string> Collected(const Message& meta_graph, std::string_view k
   return {names.begin(), names.end()};
 }
 
-// "" where there is none.
+// Only files of the model: a hostile one names no others.
+bool IsBelowItsFolder(std::string_view name) {
+  return !name.starts_with('/') && StrCat("/", name, "/").find("/../") == std::string::npos;
+}
+
+Status AddAsset(const ModelFiles& files, const Message& asset, std::vector<AssetFile>* all) {
+  const std::string_view name = asset.GetString(pb::AssetFileDef::kFilename);
+  if (!IsBelowItsFolder(name)) {
+    return InvalidArgument(files.path, ": the asset '", name, "' is not below its folder");
+  }
+  std::string tensor(
+      asset.GetMessage(pb::AssetFileDef::kTensorInfo).GetString(pb::TensorInfo::kName));
+  // A file that two collections list is listed twice.
+  for (const AssetFile& known : *all) {
+    if (known.tensor == tensor) return OkStatus();
+  }
+  all->push_back({std::move(tensor), StrCat("assets/", name)});
+  return OkStatus();
+}
+
+}  // namespace
+
+bool IsVariable(const Node& node) {
+  const std::string& op = node.op_name();
+  return op == "VarHandleOp" || op == "VariableV2" || op == "Variable";
+}
+
 Result<std::string> InitializerOf(const ModelFiles& files) {
   const Message* const signature = files.meta_graph->MapFind(mg::kSignatureDef, kInitSignature);
   if (signature != nullptr) {
@@ -55,50 +81,22 @@ Result<std::string> InitializerOf(const ModelFiles& files) {
   return std::string();
 }
 
-// Only files of the model: a hostile one names no others.
-bool IsBelowItsFolder(std::string_view name) {
-  return !name.starts_with('/') && StrCat("/", name, "/").find("/../") == std::string::npos;
-}
-
-Status AddAsset(const ModelFiles& files, const Message& asset,
-                std::vector<Session::NamedTensor>* feeds) {
-  const std::string_view name = asset.GetString(pb::AssetFileDef::kFilename);
-  if (!IsBelowItsFolder(name)) {
-    return InvalidArgument(files.path, ": the asset '", name, "' is not below its folder");
-  }
-  std::string tensor(
-      asset.GetMessage(pb::AssetFileDef::kTensorInfo).GetString(pb::TensorInfo::kName));
-  // A file that two collections list is listed twice.
-  for (const Session::NamedTensor& feed : *feeds) {
-    if (feed.first == tensor) return OkStatus();
-  }
-  feeds->emplace_back(std::move(tensor), Tensor::Scalar(StrCat(files.folder, "/assets/", name)));
-  return OkStatus();
-}
-
-Result<std::vector<Session::NamedTensor>> Assets(const ModelFiles& files) {
-  std::vector<Session::NamedTensor> feeds;
+Result<std::vector<AssetFile>> AssetsOf(const ModelFiles& files) {
+  std::vector<AssetFile> assets;
   for (const Message* asset : files.meta_graph->Messages(mg::kAssetFileDef)) {
-    RETURN_IF_ERROR(AddAsset(files, *asset, &feeds));
+    RETURN_IF_ERROR(AddAsset(files, *asset, &assets));
   }
-  if (!feeds.empty()) return feeds;
+  if (!assets.empty()) return assets;
   const Message* const old = files.meta_graph->MapFind(mg::kCollectionDef, "saved_model_assets");
-  if (old == nullptr) return feeds;
+  if (old == nullptr) return assets;
   for (const Message* any :
        old->GetMessage(pb::CollectionDef::kAnyList).Messages(pb::CollectionDef::AnyList::kValue)) {
     const Result<OwnedMessage> asset =
         ParseMessage(pb::AssetFileDef::Descriptor(), any->GetString(pb::Any::kValue));
     RETURN_IF_ERROR(asset.status().WithContext(StrCat(files.path, ": a damaged list of assets")));
-    RETURN_IF_ERROR(AddAsset(files, **asset, &feeds));
+    RETURN_IF_ERROR(AddAsset(files, **asset, &assets));
   }
-  return feeds;
-}
-
-}  // namespace
-
-bool IsVariable(const Node& node) {
-  const std::string& op = node.op_name();
-  return op == "VarHandleOp" || op == "VariableV2" || op == "Variable";
+  return assets;
 }
 
 Status RestoreWeights(const ModelFiles& files, const UnknownOperations& unknown,
@@ -127,9 +125,13 @@ Status Initialize(const ModelFiles& files, const UnknownOperations& unknown,
   ASSIGN_OR_RETURN(const std::string initializer, InitializerOf(files));
   if (initializer.empty()) return OkStatus();
   RETURN_IF_ERROR(CheckKnown(unknown, initializer, files.path, "its initialization"));
-  ASSIGN_OR_RETURN(const std::vector<Session::NamedTensor> assets, Assets(files));
+  ASSIGN_OR_RETURN(const std::vector<AssetFile> assets, AssetsOf(files));
+  std::vector<Session::NamedTensor> feeds;
+  for (const AssetFile& asset : assets) {
+    feeds.emplace_back(asset.tensor, Tensor::Scalar(StrCat(files.folder, "/", asset.file)));
+  }
   const std::string targets[] = {initializer};
-  return session.Run(options, assets, {}, targets, nullptr)
+  return session.Run(options, feeds, {}, targets, nullptr)
       .WithContext(StrCat(files.path, ": its initialization failed"));
 }
 

@@ -9,6 +9,9 @@
 // bytes do not match their checksums.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "thalweg/base/status.h"
 #include "thalweg/model/model_files.h"
 #include "thalweg/model/unknown_operations.h"
@@ -18,6 +21,15 @@ namespace thalweg {
 
 // Whether the node holds a variable's state.
 bool IsVariable(const Node& node);
+
+// A tensor that names a file, and where that is below the model's folder.
+struct AssetFile {
+  std::string tensor;
+  std::string file;  // "assets/vocabulary.txt"
+};
+Result<std::vector<AssetFile>> AssetsOf(const ModelFiles& files);
+// What makes the graph ready, "node" or "node:0"; "" where there is none.
+Result<std::string> InitializerOf(const ModelFiles& files);
 
 Status RestoreWeights(const ModelFiles& files, const UnknownOperations& unknown,
                       const RunOptions& options, Session& session);

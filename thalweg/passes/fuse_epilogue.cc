@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "thalweg/passes/asked_device.h"
 #include "thalweg/passes/fuse_batch_norm.h"
 #include "thalweg/passes/graph_copier.h"
 
@@ -13,10 +14,7 @@ bool IsOneOf(const Node& node, std::initializer_list<std::string_view> ops) {
   return std::find(ops.begin(), ops.end(), node.op_name()) != ops.end();
 }
 
-bool MayMove(const Node& node) {
-  return node.FindAttr("_class") == nullptr && node.device().find("GPU") == std::string::npos &&
-         node.device().find("gpu") == std::string::npos;
-}
+bool MayMove(const Node& node) { return node.FindAttr("_class") == nullptr && MayBeOnCpu(node); }
 
 // May become part of a fused node as far as it alone says.
 bool MayFuse(const Node& node) {

@@ -48,7 +48,7 @@ Node* GraphCopier::Copy(const Node& old) {
     if (now != nullptr && seen.insert(now).second) controls.push_back(now);
   }
   Node* const now = to_.graph->CopyNode(old, std::move(inputs), std::move(controls));
-  for (int i : open) open_.push_back({now, i, old.input(i)});
+  for (int i : open) LeaveOpen(now, i, old.input(i));
   Replace(old, now);
   SetOrigin(*now, from_.origins.empty() ? &old : from_.Origin(old));
   return now;

@@ -35,6 +35,10 @@ class GraphCopier {
   void Replace(const Node& old, Node* now) { nodes_[old.id()] = now; }
   // One old output's place is taken by `now`.
   void Redirect(const Output& old, const Output& now) { redirected_[old] = now; }
+  // Input `index` of a Merge that was made without it is what will have become of `old_source`.
+  void LeaveOpen(Node* merge, int index, const Output& old_source) {
+    open_.push_back({merge, index, old_source});
+  }
   // Says which user's node a new one, made by AddNode, stands in for; may be null.
   void SetOrigin(const Node& now, const Node* origin);
   // Null when dropped.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "thalweg/passes/asked_device.h"
 #include "thalweg/passes/graph_copier.h"
 
 namespace thalweg {
@@ -149,8 +150,7 @@ class LoopProductJoiner {
       if (part->device() != product->device()) return false;
     }
     sum->product = product;
-    const std::string& device = product->device();
-    return device.find("GPU") == std::string::npos && device.find("gpu") == std::string::npos;
+    return MayBeOnCpu(*product);
   }
 
   // A node on the device of `old`, which it comes from.

@@ -120,7 +120,7 @@ std::string ConstraintPlacer::DevicesHere() const {
   return StrCat("(devices: ", here, ")");
 }
 
-Result<DeviceName> ConstraintPlacer::Wanted(const Node& node, const std::string& device) {
+Result<DeviceName> ConstraintPlacer::Wanted(const Node& node, const std::string& device) const {
   Result<DeviceName> name = DeviceName::Parse(device);
   if (!name.ok()) return name.status().WithContext(At(node));
   if (options_.rule != PlacementRule::kAcceleratorsToCpu || !name->type.has_value() ||
@@ -129,15 +129,25 @@ Result<DeviceName> ConstraintPlacer::Wanted(const Node& node, const std::string&
   }
   const auto is_of_that_type = [&](const Device* d) { return d->type() == *name->type; };
   if (std::ranges::any_of(options_.devices, is_of_that_type)) return name;
-  if (!std::exchange(warned_, true)) {
-    options_.logger.Warning(At(node), " asks for '", device, "'; there is no ", *name->type,
-                            " here, so the CPU runs it, and all else that asks for one (a "
-                            "ConfigProto with allow_soft_placement says that this is meant, one "
-                            "without that it is an error; said once)");
-  }
   name->type = kCpu;
   name->index.reset();
   return name;
+}
+
+void ConstraintPlacer::NoteReplaced(const Node& node, const std::string& device,
+                                    const DeviceName& wanted) {
+  if (warned_ || !replaced_.empty()) return;
+  const Result<DeviceName> asked = DeviceName::Parse(device);
+  if (!asked.ok() || *asked == wanted) return;
+  replaced_ = StrCat(At(node), " asks for '", device, "'; there is no ", *asked->type,
+                     " here, so the CPU runs it, and all else that asks for one (a ConfigProto "
+                     "with allow_soft_placement says that this is meant, one without that it is "
+                     "an error; said once)");
+}
+
+void ConstraintPlacer::WarnOfReplaced() {
+  if (replaced_.empty() || std::exchange(warned_, true)) return;
+  options_.logger.Warning(replaced_);
 }
 
 // The devices that meet the constraints of all nodes.
@@ -201,12 +211,14 @@ Result<ConstraintPlacer::Choice> ConstraintPlacer::Choose(
 
 Status ConstraintPlacer::Check(const StepGraph& step) {
   MutexLock lock(mutex_);
+  replaced_.clear();
   std::unordered_set<std::string_view> met;  // most nodes ask for the same few
   for (const Node* node : step.graph->Nodes()) {
     if (node->device().empty() || !met.insert(node->device()).second) continue;
     const Node* const origin = step.Origin(*node);
     const Node& user = origin == nullptr ? *node : *origin;
     ASSIGN_OR_RETURN(DeviceName wanted, Wanted(user, node->device()));
+    NoteReplaced(user, node->device(), wanted);
     if (options_.rule == PlacementRule::kSoft) wanted = TaskOf(wanted);
     if (!Admitted(wanted).IsEmpty()) continue;
     return CannotAssign(user,
@@ -251,6 +263,7 @@ Result<std::vector<int>> ConstraintPlacer::Place(const Graph& graph, const StepG
     }
     device[node->id()] = found->second;
   }
+  WarnOfReplaced();
   return device;
 }
 

@@ -96,7 +96,12 @@ class ConstraintPlacer : public Placer {
                             const std::unordered_map<const Node*, bool>& needed) const;
   // What the node, or one made of it, asks for, an accelerator that is not here replaced as the
   // rule says.
-  Result<DeviceName> Wanted(const Node& node, const std::string& device) REQUIRES(mutex_);
+  Result<DeviceName> Wanted(const Node& node, const std::string& device) const;
+  // Remembers the first node for which something else stands in; says so once, when a placement
+  // has come of it.
+  void NoteReplaced(const Node& node, const std::string& device, const DeviceName& wanted)
+      REQUIRES(mutex_);
+  void WarnOfReplaced() REQUIRES(mutex_);
   Result<Mask> ConstraintMask(const std::vector<const Node*>& members, Constraint* constraint)
       REQUIRES(mutex_);
   Mask Admitted(const DeviceName& constraint) const;
@@ -109,7 +114,9 @@ class ConstraintPlacer : public Placer {
   std::unique_ptr<ColocationGroups> groups_ GUARDED_BY(mutex_);
   const Graph* groups_of_ GUARDED_BY(mutex_) = nullptr;
   std::unordered_map<const Node*, int> pinned_ GUARDED_BY(mutex_);  // where state is
-  bool warned_ GUARDED_BY(mutex_) = false;                          // of a missing accelerator
+  // Of missing accelerators: what is to be said of the step that was checked; whether it has been.
+  std::string replaced_ GUARDED_BY(mutex_);
+  bool warned_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace thalweg

@@ -16,6 +16,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 class Lines : public LogSink {
@@ -159,6 +160,22 @@ TEST_F(PlaceTest, AnAcceleratorThatIsNotHereMeansTheCpuAndOneWarning) {
   ASSERT_EQ(log.lines.size(), 1u);
   EXPECT_THAT(log.lines[0], AllOf(HasSubstr("Neg 'n'"), HasSubstr("train.py:7"),
                                   HasSubstr("'/device:GPU:1'"), HasSubstr("no GPU here")));
+}
+
+// Nothing runs in place of what is refused, and an explanation runs nothing.
+TEST_F(PlaceTest, NoWarningBeforeARefusal) {
+  devices.erase(devices.begin());  // the GPU
+  const Output n = b.WithDevice("/gpu:0").Op("Neg", {b.Const(Tensor::Scalar(1.0f))}, {}, "n");
+  const Output far = b.WithDevice("/job:ps/gpu:0").Op("Neg", {n}, {}, "far");
+  ConstraintPlacer placer = Placer(PlacementRule::kAcceleratorsToCpu);
+  EXPECT_FALSE(placer.Check(Step({far})).ok());
+  EXPECT_FALSE(placer.Place(*graph, Step({far})).ok());
+  EXPECT_TRUE(placer.Explain(*graph, *n.node).ok());
+  EXPECT_THAT(log.lines, IsEmpty());
+  EXPECT_TRUE(placer.Check(Step({n})).ok());
+  EXPECT_TRUE(placer.Place(*graph, Step({n})).ok());
+  ASSERT_EQ(log.lines.size(), 1u);
+  EXPECT_THAT(log.lines[0], AllOf(HasSubstr("Neg 'n'"), HasSubstr("no GPU here")));
 }
 
 // A job, a task, a number or a kind of device that is not there is a mistake, whatever the rule.

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "thalweg/passes/asked_device.h"
 #include "thalweg/passes/graph_copier.h"
 
 namespace thalweg {
@@ -29,8 +30,7 @@ bool IsMatrix(const PartialShape& shape) { return shape.known_rank() && shape.ra
 bool MayRead(const Node& node) {
   if ((node.op_name() != "MatMul" && node.op_name() != "_FusedMatMul") ||
       node.output_type(0) != DType::kFloat || node.FindAttr("_class") != nullptr ||
-      node.FindAttr("_weight") != nullptr || node.device().find("GPU") != std::string::npos ||
-      node.device().find("gpu") != std::string::npos) {
+      node.FindAttr("_weight") != nullptr || !MayBeOnCpu(node)) {
     return false;
   }
   const Output& b = node.input(1);

@@ -39,6 +39,23 @@ std::string JsonText(std::string_view text) {
   return quoted + "\"";
 }
 
+std::string Base64(std::string_view bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t bits = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      bits = bits << 8 | (i + j < bytes.size() ? static_cast<uint8_t>(bytes[i + j]) : 0);
+    }
+    const size_t digits = std::min(bytes.size() - i, size_t{3}) + 1;
+    for (size_t j = 0; j < 4; ++j) {
+      out.push_back(j < digits ? kDigits[bits >> (18 - 6 * j) & 63] : '=');
+    }
+  }
+  return out;
+}
+
 JsonWriter& JsonWriter::Key(std::string_view name) {
   Literal(JsonText(name));
   text_ += ": ";

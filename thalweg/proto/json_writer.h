@@ -24,6 +24,8 @@ namespace thalweg {
 
 // The text in quotes. Where it is not UTF-8, each byte above 127 becomes an escape of its number.
 std::string JsonText(std::string_view text);
+// With padding, and the digits '+' and '/'.
+std::string Base64(std::string_view bytes);
 
 class JsonWriter {
  public:

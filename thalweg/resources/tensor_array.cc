@@ -21,12 +21,12 @@ bool TensorArray::dynamic_size() const {
   return options_.dynamic_size && !frozen_;
 }
 
-void TensorArray::Close() {
+bool TensorArray::Close() {
   MutexLock lock(mutex_);
   chunks_.clear();
   charged_.Clear();
   gradients_.clear();
-  closed_ = true;
+  return !std::exchange(closed_, true);
 }
 
 std::string TensorArray::DebugString() const {

@@ -20,12 +20,13 @@
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
 #include "thalweg/kernel/context.h"
+#include "thalweg/resources/destroyable.h"
 #include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
 
-class TensorArray : public Resource {
+class TensorArray : public Resource, public Destroyable {
  public:
   struct Options {
     std::string name;
@@ -50,8 +51,9 @@ class TensorArray : public Resource {
   // What is known of all elements.
   PartialShape element_shape() const;
   bool dynamic_size() const;
-  // Releases the elements; reads and writes fail from now on.
-  void Close();
+  // Releases the elements; reads and writes fail from now on. False: it was closed before.
+  bool Close();
+  Destroyed Destroy() override { return Close() ? Destroyed::kNow : Destroyed::kNotThere; }
   // The gradient array of that name: made at the first call, as long as this array is now, which
   // may not grow afterwards. Its elements have the shapes of this array's with `prepended`
   // dimensions before them.

@@ -4,9 +4,9 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "thalweg/base/entropy.h"
+#include "thalweg/base/thread.h"
 #include "thalweg/base/thread_pool.h"
 #include "thalweg/compute/isa/components.h"
 
@@ -100,7 +100,7 @@ void Environment::Delete(Environment* environment) {
   if (environment->queue().CurrentThreadIndex() < 0) {
     delete environment;
   } else {
-    std::thread([environment] { delete environment; }).detach();
+    Thread::Detach("end", [environment] { delete environment; });
   }
 }
 

@@ -49,7 +49,7 @@ TEST(EnvironmentTest, StrictKernelsUseNoComponents) {
 
 TEST(EnvironmentTest, MakesVirtualDevices) {
   SessionFixture f({.threads = 0, .cpu_devices = 2, .job = "worker", .task = 3});
-  const std::vector<DeviceDescription> devices = f.session->ListDevices();
+  const std::vector<DeviceDescription> devices = *f.session->ListDevices();
   ASSERT_EQ(devices.size(), 2u);
   EXPECT_EQ(devices[1].name, "/job:worker/replica:0/task:3/device:CPU:1");
   EXPECT_EQ(devices[1].type, "CPU");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <thread>
 #include <unordered_map>
 
+#include "thalweg/base/first_error.h"
+#include "thalweg/base/thread.h"
 #include "thalweg/kernel/host_call.h"
 #include "thalweg/session/partial_run.h"
 #include "thalweg/session/session.h"
@@ -128,8 +129,8 @@ class LocalSession : public Session {
       MutexLock lock(mutex_);
       if (partial_runs_.erase(handle) == 0) return status;  // another call ends it
     }
-    const Status end = run->Join();
-    return status.ok() ? end : status;
+    KeepFirstError(run->Join(), &status);
+    return status;
   }
 
   void EndPartialRun(const std::string& handle) override {
@@ -144,7 +145,7 @@ class LocalSession : public Session {
     run->Cancel(Cancelled("the partial run was given up"));
   }
 
-  std::vector<DeviceDescription> ListDevices() const override {
+  Result<std::vector<DeviceDescription>> ListDevices() override {
     std::vector<DeviceDescription> devices;
     for (Device* const device : core_->devices()) {
       devices.push_back({.name = device->full_name(),
@@ -161,6 +162,13 @@ class LocalSession : public Session {
     return core_->placer().Explain(*core_->graph(), *node);
   }
 
+  Result<StepMemory> PlanMemory(const Signature& signature,
+                                std::span<const Tensor> feeds) override {
+    ASSIGN_OR_RETURN(const PreparedPlan made, core_->GetPlan(signature, {}));
+    RETURN_IF_ERROR(made.plan->CheckFeeds(feeds));
+    return made.plan->prepared->PlanMemory(feeds);
+  }
+
   Result<std::string> DescribePlan(std::span<const std::string> feeds,
                                    std::span<const std::string> fetches,
                                    std::span<const std::string> targets) override {
@@ -174,6 +182,11 @@ class LocalSession : public Session {
   }
 
   void Close() override {
+    if (!owner_.IsThisProcess()) {
+      // In a fork the core stays: it would wait for steps of threads that are not here.
+      new std::shared_ptr<SessionCore>(core_);
+      return;
+    }
     std::unordered_map<std::string, std::shared_ptr<thalweg::PartialRun>> ended;
     {
       MutexLock lock(mutex_);
@@ -185,11 +198,12 @@ class LocalSession : public Session {
     if (!HostCall::IsAnywhere()) return core_->Close();
     // A function that a step of this session has called may be what closes it, or wait for the
     // thread that does; the step ends after it.
-    std::thread([core = core_, runs = std::move(ended)] { core->Close(); }).detach();
+    Thread::Detach("close", [core = core_, runs = std::move(ended)] { core->Close(); });
   }
 
  private:
   const std::shared_ptr<SessionCore> core_;
+  const ThreadOwner owner_;
   Mutex mutex_;
   bool closed_ GUARDED_BY(mutex_) = false;
   int64_t partial_runs_made_ GUARDED_BY(mutex_) = 0;
@@ -198,6 +212,10 @@ class LocalSession : public Session {
 };
 
 }  // namespace
+
+Result<StepMemory> Session::PlanMemory(const Signature&, std::span<const Tensor>) {
+  return Unimplemented("the memory of a step is planned where it runs");
+}
 
 Result<std::unique_ptr<Session>> MakeLocalSession(std::shared_ptr<Environment> environment,
                                                   std::shared_ptr<Graph> graph,

@@ -47,6 +47,7 @@ Status SessionOptions::Validate() const {
 
 Status RunOptions::Validate() const {
   if (timeout.count() < 0) return InvalidArgument("RunOptions: timeout must not be negative");
+  if (spent.count() < 0) return InvalidArgument("RunOptions: spent must not be negative");
   if (static_cast<uint8_t>(trace) > static_cast<uint8_t>(TraceLevel::kFull)) {
     return InvalidArgument("RunOptions: there is no trace level ", static_cast<int>(trace));
   }

@@ -96,6 +96,8 @@ enum class TraceLevel : uint8_t { kNone = 0, kSoftware = 1, kHardware = 2, kFull
 struct RunOptions {
   // DeadlineExceeded when the step has not ended by then; 0: the session's default.
   std::chrono::nanoseconds timeout{0};
+  // Of the timeout, before this call. Errors say the whole timeout.
+  std::chrono::nanoseconds spent{0};
   // Above kNone: statistics of every node in RunMetadata::step_stats.
   TraceLevel trace = TraceLevel::kNone;
   // Fill RunMetadata::partition_graphs.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "thalweg/executor/memory_plan.h"
+#include "thalweg/passes/infer_shapes.h"
 
 namespace thalweg {
 namespace {
@@ -36,32 +37,13 @@ int64_t BytesOf(const Node& node, int output) {
 
 Status InferOutputBytes(const StepGraph& step, std::span<const Tensor> feeds,
                         std::unordered_map<const Node*, std::vector<int64_t>>* bytes) {
-  std::unordered_map<const Node*, size_t> feed_of;
-  for (size_t i = 0; i < step.feeds.size(); ++i) {
-    if (step.feeds[i].node != nullptr) feed_of.emplace(step.feeds[i].node, i);
-  }
-  Graph inferred(step.graph->shared_registry());
-  inferred.versions() = step.graph->versions();
-  std::vector<Node*> now(static_cast<size_t>(step.graph->num_nodes()));
+  std::vector<PartialShape> shapes;
+  for (const Tensor& feed : feeds) shapes.emplace_back(feed.shape());
+  ASSIGN_OR_RETURN(const StepGraph inferred, InferShapes(step, shapes));
   for (const Node* node : step.graph->Nodes()) {
-    NodeSpec spec{.name = node->name(), .op = node->op_name()};
-    const auto feed = feed_of.find(node);
-    if (feed != feed_of.end()) {
-      spec.op = "Placeholder";
-      spec.attrs.Set("dtype", node->output_type(0));
-      spec.attrs.Set("shape", PartialShape(feeds[feed->second].shape()));
-    } else {
-      spec.attrs = node->attrs();
-      for (const Output& input : node->inputs()) {
-        // Back edges stay open.
-        Node* const source = now[static_cast<size_t>(input.node->id())];
-        spec.inputs.push_back(source == nullptr ? Output() : Output{source, input.index});
-      }
-    }
-    ASSIGN_OR_RETURN(Node * made, inferred.AddNode(std::move(spec)));
-    now[static_cast<size_t>(node->id())] = made;
+    const Node& now = *inferred.graph->NodeById(node->id());
     std::vector<int64_t>& sizes = (*bytes)[node];
-    for (int o = 0; o < made->num_outputs(); ++o) sizes.push_back(BytesOf(*made, o));
+    for (int o = 0; o < now.num_outputs(); ++o) sizes.push_back(BytesOf(now, o));
   }
   return OkStatus();
 }

@@ -68,6 +68,11 @@ std::string EncodeStepStats(const StepStats& stats) {
   return all.append(stats.encoded);
 }
 
+void EncodeDevices(StepStats* stats) {
+  stats->encoded = EncodeStepStats(*stats);
+  stats->devices.clear();
+}
+
 Status AddEncodedStepStats(std::string_view bytes, StepStats* stats) {
   WireReader reader(bytes);
   uint32_t tag = 0;

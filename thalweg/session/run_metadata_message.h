@@ -18,6 +18,8 @@ namespace thalweg {
 
 // A StepStats message, with what came from other tasks.
 std::string EncodeStepStats(const StepStats& stats);
+// Makes bytes of the devices, before those that came as bytes.
+void EncodeDevices(StepStats* stats);
 // Adds such a message of another task, as it is.
 Status AddEncodedStepStats(std::string_view bytes, StepStats* stats);
 // `message` must be an empty StepStats.

@@ -100,7 +100,7 @@ class Session {
   // Cancels what is left of a partial run and forgets its handle; nothing when it is over.
   virtual void EndPartialRun(const std::string& handle) = 0;
 
-  virtual std::vector<DeviceDescription> ListDevices() const = 0;
+  virtual Result<std::vector<DeviceDescription>> ListDevices() = 0;
   // Why the node would run where it would: constraints, colocation, kernels, the choice, a line
   // each.
   virtual Result<std::string> ExplainPlacement(std::string_view node) = 0;
@@ -109,6 +109,9 @@ class Session {
   virtual Result<std::string> DescribePlan(std::span<const std::string> feeds,
                                            std::span<const std::string> fetches,
                                            std::span<const std::string> targets) = 0;
+  // What a step of the signature holds at once when it is fed values of these types and shapes,
+  // whose elements are not looked at. Runs nothing. Unimplemented for steps of other tasks.
+  virtual Result<StepMemory> PlanMemory(const Signature& signature, std::span<const Tensor> feeds);
   // Empties containers of this session's resources; all when none is named.
   virtual void ResetContainers(const std::vector<std::string>& containers) = 0;
 

@@ -193,6 +193,7 @@ std::invoke_result_t<F&, WorkBudget&> SessionCore::InTurn(const RunOptions& opti
   WorkBudget work({.what = "it was still being compiled",
                    .clock = &clock,
                    .timeout = timeout,
+                   .spent = std::min(options.spent, timeout),
                    .cancellations = {options.cancellation, &closing_}});
   RETURN_IF_ERROR(TakeTurn(work));
   struct Turn {
@@ -306,6 +307,7 @@ StepRequest SessionCore::MakeRequest(const RunOptions& options, std::chrono::nan
   StepRequest request;
   request.step_id = next_step_id_.fetch_add(1, std::memory_order_relaxed);
   request.timeout = TimeoutOf(options);
+  spent += options.spent;
   if (spent.count() > 0 && request.timeout.count() > 0) {
     request.spent = std::min(spent, request.timeout - std::chrono::nanoseconds(1));
     request.timeout -= request.spent;

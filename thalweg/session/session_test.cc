@@ -225,6 +225,15 @@ TEST_P(SessionTest, TimeoutNamesWhoWaits) {
   EXPECT_EQ(Value(f.Run({}, {f.Float(1)})), 1);  // the session goes on
 }
 
+TEST_P(SessionTest, AnErrorSaysTheWholeTimeout) {
+  using std::chrono::milliseconds;
+  const Output wait = Far().Op("TestWait", {}, {}, "slow");
+  for (const milliseconds spent : {milliseconds(499), milliseconds(600)}) {
+    EXPECT_FAILS(f.Run({}, {wait}, {}, {.timeout = milliseconds(500), .spent = spent}).status(),
+                 kDeadlineExceeded, HasSubstr("did not end within 500 ms"));
+  }
+}
+
 TEST_P(SessionTest, CancelEndsTheStepAndKeepsTheSession) {
   const Output wait = Far().Op("TestWait", {}, {}, "slow");
   CancellationManager cancel;

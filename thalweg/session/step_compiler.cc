@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "thalweg/autodiff/gradients.h"
 #include "thalweg/graph/graph_text.h"
 #include "thalweg/graph/missing_feed.h"
 #include "thalweg/passes/expand_functions.h"
@@ -14,6 +13,7 @@
 #include "thalweg/passes/late_reads.h"
 #include "thalweg/passes/prune.h"
 #include "thalweg/passes/schedule_receives.h"
+#include "thalweg/session/function_gradients.h"
 
 namespace thalweg {
 namespace {
@@ -42,30 +42,6 @@ Status CheckPlaceholders(const StepGraph& step) {
     return InvalidArgument(MissingFeedText(*node), CreatedAt(*node));
   }
   return OkStatus();
-}
-
-// The gradients of a function's outputs: dense, without a value where no path leads.
-Result<std::vector<Output>> FunctionGradients(Graph* graph, const std::vector<Output>& ys,
-                                              const std::vector<Output>& xs,
-                                              const std::vector<Output>& grad_ys, const Node* at,
-                                              WorkBudget* work) {
-  GradientOptions options;
-  options.at = at;
-  options.work = work;
-  if (at != nullptr) {
-    options.scope = at->name();
-    options.site = at->site();
-  }
-  options.grad_ys = grad_ys;
-  options.allow_unconnected = true;
-  ASSIGN_OR_RETURN(const std::vector<GradientValue> found, AddGradients(graph, ys, xs, options));
-  GraphBuilder b(graph);
-  std::vector<Output> dense;
-  for (const GradientValue& value : found) {
-    dense.push_back(value.present() ? Densify(b, value) : Output());
-  }
-  RETURN_IF_ERROR(b.status());
-  return dense;
 }
 
 // How many nodes of an operation there were, and how many there are.

@@ -62,7 +62,9 @@ Result<Shape> ShapeOf(const Tensor& tensor, std::string_view what) {
   }
   ASSIGN_OR_RETURN(const Dims dims, IntVector(tensor, what));
   Result<Shape> shape = Shape::Make(dims);
-  if (!shape.ok()) return shape.status().WithContext(what);
+  if (!shape.ok()) {
+    return Status(shape.status().code(), StrCat(shape.status().message(), "; ", what, " is wrong"));
+  }
   return shape;
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/tensor/tensor.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
+#include "thalweg/tensor/construction.h"
 #include "thalweg/tensor/dtype_words.h"
 #include "thalweg/tensor/small_block.h"
 #include "thalweg/tensor/text_heap.h"
@@ -32,16 +34,24 @@ size_t OwnHeaderBytes(const TensorRep& rep) {
   return HasHostBlock(rep) ? kChargedHeaderBytes : OwnHeaderBytes(rep.dtype);
 }
 
+// How many it has made: all, unless the step of this thread ends before.
 template <class T>
-void ConstructObjects(void* data, int64_t n) {
-  std::uninitialized_value_construct_n(static_cast<T*>(data), n);
+int64_t ConstructObjects(void* data, int64_t n) {
+  constexpr int64_t kBetweenLooks = 1 << 14;
+  int64_t made = 0;
+  while (made < n && (made == 0 || !InterruptibleConstruction::IsToStop())) {
+    const int64_t more = std::min(kBetweenLooks, n - made);
+    std::uninitialized_value_construct_n(static_cast<T*>(data) + made, more);
+    made += more;
+  }
+  return made;
 }
 template <class T>
 void DestroyObjects(void* data, int64_t n) {
   std::destroy_n(static_cast<T*>(data), n);
 }
 
-void ConstructElements(DType dtype, void* data, int64_t n) {
+int64_t ConstructElements(DType dtype, void* data, int64_t n) {
   switch (dtype) {
     case DType::kString:
       return ConstructObjects<std::string>(data, n);
@@ -50,7 +60,7 @@ void ConstructElements(DType dtype, void* data, int64_t n) {
     case DType::kVariant:
       return ConstructObjects<Variant>(data, n);
     default:
-      return;
+      return n;
   }
 }
 
@@ -179,6 +189,13 @@ Result<Layout> LayoutOf(DType dtype, const Shape& shape) {
   return layout;
 }
 
+// The step has ended when so many elements were made.
+Status GiveUp(TensorRep* rep, int64_t made) {
+  rep->num_elements = made;
+  Unref(rep);
+  return Cancelled("the step was cancelled");
+}
+
 std::string AllocationWords(DType dtype, const Shape& shape) {
   return StrCat("OOM when allocating tensor with shape", shape, " and type ", DTypeWord(dtype));
 }
@@ -201,7 +218,8 @@ Result<Tensor> Tensor::Allocate(Allocator& allocator, DType dtype, const Shape& 
     rep->allocator = &allocator;
     rep->block_bytes = layout.bytes;
   }
-  ConstructElements(dtype, rep->data, layout.n);
+  const int64_t made = ConstructElements(dtype, rep->data, layout.n);
+  if (made < layout.n) return GiveUp(rep, made);
   return AdoptRep(rep);
 }
 
@@ -221,7 +239,8 @@ Result<Tensor> Tensor::AllocateHost(DType dtype, const Shape& shape) {
                                " bytes asked for");
     }
   }
-  ConstructElements(dtype, rep->data, layout.n);
+  const int64_t made = ConstructElements(dtype, rep->data, layout.n);
+  if (made < layout.n) return GiveUp(rep, made);
   return AdoptRep(rep);
 }
 

@@ -167,13 +167,17 @@ Status CaseTrials::AddAllGradients(Trial& trial) {
   return any ? OkStatus() : Unimplemented("nothing that is fed has a derivative");
 }
 
-Status CaseTrials::Run(Trial& trial, std::chrono::nanoseconds timeout) {
+Status CaseTrials::Run(Trial& trial, std::chrono::nanoseconds timeout,
+                       CancellationManager* cancellation) {
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, MakeLocalSession(environment_, trial.graph));
   std::vector<Output>& fetches = trial.signature.fetches;
   trial.fetched.resize(fetches.size());
-  RETURN_IF_ERROR(session->Run(
-      {.timeout = timeout, .partition_graphs = trial.wants_partitions, .inline_in_caller = true},
-      trial.signature, {}, trial.fetched, trial.wants_partitions ? &trial.metadata : nullptr));
+  RETURN_IF_ERROR(session->Run({.timeout = timeout,
+                                .partition_graphs = trial.wants_partitions,
+                                .cancellation = cancellation,
+                                .inline_in_caller = true},
+                               trial.signature, {}, trial.fetched,
+                               trial.wants_partitions ? &trial.metadata : nullptr));
   std::map<std::pair<const Node*, int>, Shape> shapes;
   for (size_t i = 0; i < fetches.size(); ++i) {
     const Tensor& value = trial.fetched[i];
@@ -252,12 +256,13 @@ std::string CaseTrials::Try(std::string_view op, std::span<const uint8_t> bytes)
   return trial.wrong;
 }
 
-Status CaseTrials::RunGraph(OwnedMessage graph_def, std::chrono::nanoseconds timeout) {
+Status CaseTrials::RunGraph(OwnedMessage graph_def, std::chrono::nanoseconds timeout,
+                            CancellationManager* cancellation) {
   last_ = std::move(graph_def);
   Trial trial;
   trial.checks_shapes = false;
   RETURN_IF_ERROR(Import(*last_, &trial));
-  return Run(trial, timeout);
+  return Run(trial, timeout, cancellation);
 }
 
 std::string CaseTrials::last_trial() const {

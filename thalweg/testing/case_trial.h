@@ -51,7 +51,8 @@ class CaseTrials {
   Status RunGradients(std::string_view op);
   std::string Try(std::string_view op, std::span<const uint8_t> bytes);
   // Any graph, once.
-  Status RunGraph(OwnedMessage graph_def, std::chrono::nanoseconds timeout);
+  Status RunGraph(OwnedMessage graph_def, std::chrono::nanoseconds timeout,
+                  CancellationManager* cancellation = nullptr);
   const Message& CaseOf(std::string_view op) const { return *cases_.find(op)->second; }
   // The graph, as text.
   std::string last_trial() const;
@@ -62,7 +63,8 @@ class CaseTrials {
  private:
   struct Trial;
   Status Import(const Message& graph_def, Trial* trial) const;
-  Status Run(Trial& trial, std::chrono::nanoseconds timeout);
+  Status Run(Trial& trial, std::chrono::nanoseconds timeout,
+             CancellationManager* cancellation = nullptr);
   static Status AddAllGradients(Trial& trial);
 
   std::shared_ptr<Environment> environment_;

@@ -4,19 +4,16 @@
 #include <algorithm>
 #include <vector>
 
-#include "thalweg/base/check.h"
 #include "thalweg/devices/cpu/cpu_device.h"
-#include "thalweg/kernel/heap_claim.h"
-#include "thalweg/kernel/waiting_kernel.h"
 #include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/text_heap.h"
 #include "thalweg/tensor/uncounted_bytes.h"
 #include "thalweg/testing/heap_meter.h"
+#include "thalweg/testing/wrapped_kernels.h"
 
 namespace thalweg {
 namespace {
 
-const KernelRegistry* originals = nullptr;
 std::map<std::string, HeapExcess> excess;
 
 class MeteredAllocator final : public ChargedAllocator {
@@ -94,79 +91,10 @@ class Metering {
   int64_t input_text_ = 0, input_bytes_ = 0;
 };
 
-class MeteredKernel final : public Kernel {
- public:
-  MeteredKernel(std::string op, std::unique_ptr<Kernel> inner)
-      : op_(std::move(op)), inner_(std::move(inner)) {}
-  Status Compute(Context& ctx) override {
-    const Metering call(op_, ctx);
-    return inner_->Compute(ctx);
-  }
-
- private:
-  const std::string op_;
-  const std::unique_ptr<Kernel> inner_;
-};
-
-// Counts what is taken until the call returns, not what comes while it waits.
-class MeteredAsyncKernel final : public AsyncKernel {
- public:
-  MeteredAsyncKernel(std::string op, std::unique_ptr<Kernel> inner)
-      : op_(std::move(op)), inner_(std::move(inner)) {}
-  void ComputeAsync(Context& ctx, Done done) override {
-    const Metering call(op_, ctx);
-    inner_->AsAsync()->ComputeAsync(ctx, std::move(done));
-  }
-
- private:
-  const std::string op_;
-  const std::unique_ptr<Kernel> inner_;
-};
-
-class MeteredWaitingKernel final : public WaitingKernel {
- public:
-  MeteredWaitingKernel(std::string op, std::unique_ptr<Kernel> inner)
-      : op_(std::move(op)), inner_(std::move(inner)) {}
-  std::optional<Status> TryCompute(Context& ctx) override {
-    const Metering call(op_, ctx);
-    return waiting().TryCompute(ctx);
-  }
-  void Wait(Context& ctx, Done done) override {
-    const Metering call(op_, ctx);
-    waiting().Wait(ctx, std::move(done));
-  }
-  std::string WaitsFor(Context& ctx) const override { return waiting().WaitsFor(ctx); }
-
- private:
-  WaitingKernel& waiting() const { return dynamic_cast<WaitingKernel&>(*inner_); }
-  const std::string op_;
-  const std::unique_ptr<Kernel> inner_;
-};
-
-Result<std::unique_ptr<Kernel>> MakeMetered(const KernelConstruction& c) {
-  ASSIGN_OR_RETURN(const KernelEntry* const entry, originals->Find(c.node(), kCpu));
-  ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, entry->factory(c));
-  const std::string& op = c.node().op_name();
-  kernel = WithHeapClaim(std::move(kernel), op);
-  if (dynamic_cast<WaitingKernel*>(kernel.get()) != nullptr) {
-    return std::unique_ptr<Kernel>(std::make_unique<MeteredWaitingKernel>(op, std::move(kernel)));
-  }
-  if (kernel->AsAsync() != nullptr) {
-    return std::unique_ptr<Kernel>(std::make_unique<MeteredAsyncKernel>(op, std::move(kernel)));
-  }
-  return std::unique_ptr<Kernel>(std::make_unique<MeteredKernel>(op, std::move(kernel)));
-}
-
 }  // namespace
 
-void MeteredKernels::Wrap(const KernelRegistry& all, KernelRegistry& metered) {
-  originals = &all;
-  for (const KernelEntry* original : all.Entries()) {
-    KernelEntry entry = *original;
-    entry.factory = MakeMetered;
-    const Status added = metered.AddUserKernel(std::move(entry));
-    CHECK(added.ok() || added.code() == Code::kAlreadyExists);  // some are registered twice
-  }
+void MeteredKernels::Wrap(const KernelRegistry& originals, KernelRegistry& metered) {
+  WrappedKernels<Metering>::Wrap(originals, metered);
 }
 
 const std::map<std::string, HeapExcess>& MeteredKernels::Excess() { return excess; }

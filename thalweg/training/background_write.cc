@@ -8,13 +8,12 @@
 #include <exception>
 #include <optional>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "thalweg/base/clock.h"
 #include "thalweg/base/deadline.h"
 #include "thalweg/base/mutex.h"
-#include "thalweg/base/signals_blocked.h"
+#include "thalweg/base/thread.h"
 #include "thalweg/base/thread_owner.h"
 
 namespace thalweg {
@@ -75,8 +74,7 @@ BackgroundWrite::BackgroundWrite(std::string name, std::function<Status(Leisure&
     state->End(std::move(status));
   };
   try {
-    const SignalsBlocked blocked;
-    std::thread(std::move(run)).detach();
+    Thread::Detach("save", std::move(run));
   } catch (const std::system_error& e) {
     state_->End(ResourceExhausted("no thread to write '", state_->name, "': ", e.what()));
   }

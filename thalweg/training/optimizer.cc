@@ -35,9 +35,13 @@ std::string NumberNames(const OptimizerKind& kind) {
   return names;
 }
 
-int SlotIndex(const OptimizerKind& kind, std::string_view name) {
+// The slot that an argument of the table means, or -1.
+int SlotIndex(const OptimizerKind& kind, std::string_view argument) {
+  constexpr std::string_view kSuffix = "_slot";
+  if (!argument.ends_with(kSuffix)) return -1;
+  argument.remove_suffix(kSuffix.size());
   for (size_t i = 0; i < kind.slots.size(); ++i) {
-    if (kind.slots[i].name == name) return static_cast<int>(i);
+    if (kind.slots[i].name == argument) return static_cast<int>(i);
   }
   return -1;
 }
@@ -254,8 +258,8 @@ Result<Node*> Optimizer::ApplyAdamSparse(Step& step, const VariableNodes& variab
     if (added == nullptr) return Output();
     return b.WithControls({added}).Op("ReadVariableOp", {moment}, {{"dtype", variable.dtype()}});
   };
-  const Output m = decay_and_add(in["m"], in["beta1"], rows.values);
-  const Output v = decay_and_add(in["v"], in["beta2"], b.Op("Square", {rows.values}));
+  const Output m = decay_and_add(in["m_slot"], in["beta1"], rows.values);
+  const Output v = decay_and_add(in["v_slot"], in["beta2"], b.Op("Square", {rows.values}));
   const Output correction = b.Op("RealDiv", {b.Op("Sqrt", {b.Op("Sub", {one, in["beta2_power"]})}),
                                              b.Op("Sub", {one, in["beta1_power"]})});
   const Output rate = b.Op("Mul", {in["learning_rate"], correction});
@@ -297,6 +301,10 @@ Result<Node*> Optimizer::ApplyGradients(Graph* graph,
     if (gradient.values.dtype() != variable.dtype()) {
       return InvalidArgument("the gradient of variable '", handle, "' has type ",
                              gradient.values.dtype(), ", expected ", variable.dtype());
+    }
+    // In the order of the table, by which they are named.
+    for (size_t i = 0; i < kind_->slots.size(); ++i) {
+      RETURN_IF_ERROR(Slot(graph, variable, static_cast<int>(i)).status());
     }
     ASSIGN_OR_RETURN(Node * update, gradient.is_sparse()
                                         ? ApplySparse(step, variable, gradient)

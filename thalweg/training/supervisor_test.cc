@@ -79,7 +79,9 @@ class ScriptedSession final : public Session {
     return Unimplemented("partial runs");
   }
   void EndPartialRun(const std::string&) override {}
-  std::vector<DeviceDescription> ListDevices() const override { return {}; }
+  Result<std::vector<DeviceDescription>> ListDevices() override {
+    return std::vector<DeviceDescription>();
+  }
   Result<std::string> ExplainPlacement(std::string_view) override { return std::string(); }
   Result<std::string> DescribePlan(std::span<const std::string>, std::span<const std::string>,
                                    std::span<const std::string>) override {

@@ -196,6 +196,20 @@ def test_terminate_is_ours_to_refuse():
     assert check_text.check_text("thalweg/a.cc", GOOD + "std::terminate();\n") == ["thalweg/a.cc:3: ends the process"]
 
 
+@pytest.mark.parametrize("path, line, is_refused", [
+    ("thalweg/a.cc", "std::thread t(Work);", True),
+    ("thalweg/a.h", "std::vector<std::jthread> threads;", True),
+    ("cli/a.cc", "auto later = std::async(Work);", True),
+    ("thalweg/a.cc", "pthread_create(&t, nullptr, Work, nullptr);", True),
+    ("thalweg/a.h", "std::thread::id id;", False),
+    ("thalweg/base/thread.cc", "std::thread t(Work);", False),
+    ("thalweg/a_test.cc", "std::thread t(Work);", False),
+    ("thalweg/a/test_b.h", "std::thread t(Work);", False),
+    ("thalweg/testing/a.cc", "std::thread t(Work);", False)])
+def test_threads_of_the_core_are_started_by_its_class(path, line, is_refused):
+    assert (check_text.check_text(path, GOOD + line + "\n") != []) == is_refused
+
+
 def test_license():
     assert check_text.check_text("a.cc", "int x;\n") == ["a.cc: lacks the line SPDX-License-Identifier: Apache-2.0"]
 

@@ -9,6 +9,7 @@ from thalweg.graph.op_definitions import all_definitions
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.operations import array_ops, custom_gradients, gradient_ops
+from thalweg.ragged.ragged_tensor import RaggedTensor
 from thalweg.variables import variables
 
 
@@ -24,7 +25,7 @@ class _TensorLike(metaclass=_AnyOf):
 
     @staticmethod
     def _kinds():
-        return tensor.Tensor, tensor.IndexedSlices, SparseTensor, variables.Variable
+        return tensor.Tensor, tensor.IndexedSlices, SparseTensor, RaggedTensor, variables.Variable
 
 
 def is_dense_tensor_like(t):
@@ -43,7 +44,7 @@ class CompositeTensor(metaclass=_AnyOf):
 
     @staticmethod
     def _kinds():
-        return tensor.IndexedSlices, SparseTensor
+        return tensor.IndexedSlices, SparseTensor, RaggedTensor
 
 
 class EagerTensor:
@@ -133,6 +134,23 @@ _gradient_registry = _GradientRegistry()
 def is_resource_variable(var):
     """Whether a variable is a resource."""
     return isinstance(var, variables.Variable) and var._resource
+
+
+class _Resources(type(variables.Variable)):
+    """isinstance asks whether a variable is a resource, whoever made it."""
+
+    def __instancecheck__(cls, value):
+        return super().__instancecheck__(value) or cls is ResourceVariable and is_resource_variable(value)
+
+
+class ResourceVariable(variables.Variable, metaclass=_Resources):
+    """A variable that is a resource: libraries derive from it."""
+
+    def __init__(self, initial_value=None, trainable=None, collections=None, validate_shape=True, caching_device=None, name=None,
+                 dtype=None, variable_def=None, import_scope=None, constraint=None, distribute_strategy=None,
+                 synchronization=variables.VariableSynchronization.AUTO, aggregation=variables.VariableAggregation.NONE, shape=None):
+        super().__init__(initial_value, trainable, collections, validate_shape, caching_device, name, variable_def, dtype, None,
+                         import_scope, constraint, True, synchronization, aggregation, shape)
 
 
 def get_registered_ops():

@@ -46,6 +46,7 @@ _SOURCES = {
     "python.lib.io.tf_record": "python_io", "python.layers.base": "variables.layer layers",
     "python.layers.utils": "layers control.control_flow graph.tensor_util", "python.keras": "keras",
     "python.keras.utils": "keras compatibility.stand_ins", "python.keras.engine": "variables.layer keras",
+    "python.ops.ragged": "ragged", "python.ops.ragged.ragged_tensor": "ragged.ragged_tensor ragged.specs ragged.ragged_tensor_value",
     "python.ops.array_ops": "operations.array_ops", "python.ops.check_ops": "operations.checks",
     "python.ops.clip_ops": "operations.gradient_ops", "python.ops.control_flow_ops": "control.control_flow operations.checks",
     "python.ops.control_flow_util": "compatibility.stand_ins", "python.ops.critical_section_ops": "control.critical_section",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def _one_or_more(inputs, one, more):
     """one() for sequences of a single step, else more()."""
-    steps = inputs.shape[1].value
+    steps = inputs.shape._size(1)
     return smart_cond(math_ops.equal(array_ops.shape(inputs)[1], 1) if steps is None else steps == 1, one, more)
 
 
@@ -81,7 +81,7 @@ def crf_log_likelihood(inputs: TensorLike, tag_indices: TensorLike, sequence_len
     """(log-likelihood of the tags [batch], transitions), which are the variable "transitions" unless given."""
     inputs = convert_to_tensor(inputs)
     if transition_params is None:
-        tags = inputs.shape[2].value
+        tags = inputs.shape._size(2)
         transition_params = get_variable("transitions", [tags, tags])
     score = crf_sequence_score(inputs, tag_indices, sequence_lengths, transition_params)
     return score - crf_log_norm(inputs, sequence_lengths, transition_params), transition_params
@@ -137,7 +137,7 @@ def crf_decode(potentials: TensorLike, transition_params: TensorLike, sequence_l
         pointers, last = _walk(CrfDecodeForwardRnnCell(transition_params), potentials, lengths, dtypes.int32)
         end = array_ops.expand_dims(math_ops.cast(math_ops.argmax(last, 1), dtypes.int32), 1)
         pointers = array_layout.reverse_sequence(pointers, rest, seq_axis=1, batch_axis=0)
-        tags, _ = rnn.dynamic_rnn(CrfDecodeBackwardRnnCell(potentials.shape[2].value), pointers, sequence_length=rest, initial_state=end,
+        tags, _ = rnn.dynamic_rnn(CrfDecodeBackwardRnnCell(potentials.shape._size(2)), pointers, sequence_length=rest, initial_state=end,
                                   dtype=dtypes.int32)
         tags = array_ops.concat([end, array_ops.squeeze(tags, [2])], 1)
         return array_layout.reverse_sequence(tags, lengths, seq_axis=1, batch_axis=0), math_ops.reduce_max(last, 1)
@@ -151,7 +151,7 @@ class CrfForwardRnnCell(rnn_cell.RNNCell):
     def __init__(self, transition_params: TensorLike) -> None:
         super().__init__()
         self._transitions = array_ops.expand_dims(convert_to_tensor(transition_params), 0)
-        self._num_tags = self._transitions.shape[1].value
+        self._num_tags = self._transitions.shape._size(1)
 
     @property
     def state_size(self) -> int:

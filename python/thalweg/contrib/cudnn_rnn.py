@@ -70,7 +70,7 @@ class CudnnLSTM(Layer):
 
     def build(self, input_shape: ShapeLike) -> None:
         """Makes the weights: the last dimension of the input must be known."""
-        width = as_shape(input_shape)[-1].value
+        width = as_shape(input_shape)._size(-1)
         if width is None:
             raise ValueError("The last dimension of the inputs to `CudnnRNN` should be defined. Found `None`.")
         self._set_scope()

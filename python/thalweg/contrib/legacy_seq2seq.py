@@ -178,10 +178,10 @@ class _Attention:
     """Heads that look at the states of an encoder."""
 
     def __init__(self, states, num_heads, dtype):
-        self._dtype, self.size = dtype, states.shape[2].value
+        self._dtype, self.size = dtype, states.shape._size(2)
         if self.size is None:
             raise ValueError(f"Shape[2] of attention_states must be known: {states.shape}")
-        self._length = states.shape[1].value
+        self._length = states.shape._size(1)
         if self._length is None:
             self._length = array_ops.shape(states)[1]
         self._hidden = array_ops.reshape(states, [-1, self._length, 1, self.size])
@@ -231,9 +231,9 @@ def attention_decoder(decoder_inputs: Sequence[Tensor], initial_state: Nested, a
             if loop_function is not None and prev is not None:
                 with variable_scope("loop_function", reuse=True):
                     inp = loop_function(prev, i)
-            if inp.shape[1].value is None:
+            if inp.shape._size(1) is None:
                 raise ValueError(f"Could not infer input size from input: {inp.name}")
-            x = linear([math_ops.cast(e, dtype) for e in [inp, *seen]], inp.shape[1].value)
+            x = linear([math_ops.cast(e, dtype) for e in [inp, *seen]], inp.shape._size(1))
             cell_output, state = cell(x, state)
             with variable_scope(get_variable_scope(), reuse=True if i == 0 and initial_state_attention else None):
                 seen = attention(state)

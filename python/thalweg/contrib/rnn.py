@@ -55,9 +55,9 @@ def transpose_batch_time(x: TensorLike) -> Tensor:
 
 
 def _depth(input_shape):
-    if input_shape[-1].value is None:
+    if input_shape._size(-1) is None:
         raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {input_shape}")
-    return input_shape[-1].value
+    return input_shape._size(-1)
 
 
 class LayerNormBasicLSTMCell(RNNCell):
@@ -120,7 +120,7 @@ class LayerNormBasicLSTMCell(RNNCell):
     def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, LSTMStateTuple]:
         c, h = state
         args = array_ops.concat([inputs, h], 1)
-        kernel = get_variable("kernel", [args.shape[-1].value, 4 * self._num_units], args.dtype.base_dtype)
+        kernel = get_variable("kernel", [args.shape._size(-1), 4 * self._num_units], args.dtype.base_dtype)
         gates = math_ops.matmul(args, kernel)
         if not self._layer_norm:
             bias = get_variable("bias", [4 * self._num_units], args.dtype.base_dtype)
@@ -284,7 +284,7 @@ class LSTMBlockFusedCell(LayerRNNCell):
         if initial_state is None:
             if dtype is None:
                 raise ValueError("Either initial_state or dtype needs to be specified")
-            batch = array_ops.shape(inputs)[1] if inputs.shape[1].value is None else inputs.shape[1].value
+            batch = array_ops.shape(inputs)[1] if inputs.shape._size(1) is None else inputs.shape._size(1)
             zeros = array_ops.zeros(array_ops.stack([batch, self._num_units]), dtype)
             initial_state = (zeros, zeros)
         elif len(initial_state) != 2:

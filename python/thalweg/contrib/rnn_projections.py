@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def linear(inputs: Sequence[Tensor], size: int) -> Tensor:
     """inputs side by side times a matrix, plus a bias: the variables kernel and bias of the scope."""
     inputs = inputs if isinstance(inputs, list) else [inputs]
-    width = sum(x.shape[1].value for x in inputs)
+    width = sum(x.shape._size(1) for x in inputs)
     dtype = inputs[0].dtype.base_dtype
     kernel = get_variable("kernel", [width, size], dtype)
     product = math_ops.matmul(inputs[0] if len(inputs) == 1 else concat(inputs, 1), kernel)

@@ -185,9 +185,10 @@ def cond(pred: TensorLike, true_fn: Callable[[], object] | None = None, false_fn
     ...     print(sess.run(y, {x: 2.0}), sess.run(y, {x: -2.0}))
     2.0 20.0
     """
-    true_fn, false_fn = true_fn or fn1, false_fn or fn2
-    if not callable(true_fn) or not callable(false_fn):
-        raise TypeError("true_fn and false_fn must be callable.")
+    true_fn, false_fn = fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn
+    for function, name_of in ((true_fn, "true_fn"), (false_fn, "false_fn")):
+        if not callable(function):
+            raise TypeError(f"{name_of} must be callable.")
     graph = graph_module.get_default_graph()
     with name_scope(name, "cond", [pred]):
         if isinstance(pred, bool):
@@ -262,7 +263,8 @@ def _checks_of_case(predicates, one_must_hold, exclusive):
     if one_must_hold:
         checks.append(Assert(held > 0, ["None of conditions evaluated as True. Conditions: "] + data, len(predicates)))
     if exclusive:
-        checks.append(Assert(held < 2, ["More than one condition evaluated as True but exclusive=True. Conditions: "] + data,
+        names = ", ".join(p.name for p in predicates)
+        checks.append(Assert(held < 2, [f"Input error: exclusive=True: more than 1 conditions ({names}) evaluated as True:"] + data,
                              len(predicates)))
     return checks
 
@@ -311,7 +313,7 @@ class WhileContext(_Context):
             switches = [apply(_of_references("Switch", m), [m, going_on], name="Switch") for m in merges]
             inputs = [self._of_shape(s[1], shape) for s, shape in zip(switches, shapes)]
             self.pivot = inputs[0].op
-            results = self._body(body, structure, inputs, shapes)
+            results = self._body(body, structure, inputs, initial, shapes)
             for merge, result in zip(merges, results):
                 again = _applied("NextIteration", result)
                 graph._set_back_edge(merge.op, 1, again)
@@ -341,20 +343,20 @@ class WhileContext(_Context):
 
     def _merge(self, enter, initial, shape):
         if not shape.is_compatible_with(initial.shape) or _narrower(shape, initial.shape):
-            raise ValueError(f"The shape invariant {shape} of the loop variable does not include its initial shape "
-                             f"{initial.shape}.")
+            raise ValueError(f"The shape invariant specified for {initial.name} is not compatible with the initial shape of the loop "
+                             f"variable. The invariant {shape} does not include the shape {initial.shape}.")
         merged = create_node(_of_references("Merge", enter), "Merge", [enter, None], [])._output(0)
         merged.set_shape(shape)
         return merged
 
-    def _body(self, body, structure, inputs, shapes):
+    def _body(self, body, structure, inputs, initial, shapes):
         given = body(*_arguments(list(structure), inputs))
         if not isinstance(given, (list, tuple)) or hasattr(given, "_fields") and len(structure) == 1:
             given = [given]
         given = list(given)
         nest.assert_same_structure(list(structure), given)
         results = []
-        for before, value, shape in zip(inputs, nest.flatten(given), shapes):
+        for before, start, value, shape in zip(inputs, initial, nest.flatten(given), shapes):
             value = _tensor_of(value)
             value = convert_to_tensor(value, dtype=None if isinstance(value, Tensor) else before.dtype.base_dtype)
             value = self.value(value)
@@ -367,7 +369,7 @@ class WhileContext(_Context):
                 raise TypeError(f"A loop variable of type {before.dtype.base_dtype.name} is {value.dtype.base_dtype.name} "
                                 f"after one iteration.")
             if _narrower(shape, value.shape) and value.shape.ndims is not None:
-                raise ValueError(f"The shape of a loop variable is {shape} on entering the loop but {value.shape} after one "
+                raise ValueError(f"Input tensor {start.name!r} enters the loop with shape {shape}, but has shape {value.shape} after one "
                                  "iteration. Provide shape invariants with the `shape_invariants` argument.")
             results.append(value)
         return results
@@ -425,8 +427,9 @@ def while_loop(cond: Callable[..., TensorLike], body: Callable[..., object], loo
     Without back_prop gradients take these for constants. swap_memory changes nothing: what a gradient needs of the
     iterations is in the memory of the CPU already.
     """
-    if not callable(cond) or not callable(body):
-        raise TypeError("cond and body must be callable.")
+    for function, name_of in ((cond, "cond"), (body, "body")):
+        if not callable(function):
+            raise TypeError(f"{name_of} must be callable.")
     if parallel_iterations < 1:
         raise TypeError("parallel_iterations must be a positive integer.")
     loop_vars = list(loop_vars) if isinstance(loop_vars, (list, tuple)) else [loop_vars]

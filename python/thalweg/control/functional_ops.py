@@ -22,8 +22,9 @@ def _rows(elems):
     """The tensors of a structure, and how many rows they have: a number, or a tensor."""
     flat = [convert_to_tensor(e, name="elem") for e in nest.flatten(elems)]
     for e in flat:
-        e.shape.with_rank_at_least(1)
-    count = flat[0].shape[0].value if flat[0].shape.ndims is not None else None
+        if e.shape.ndims == 0:
+            raise ValueError("elems must be a 1+ dimensional Tensor, not a scalar")
+    count = flat[0].shape._size(0) if flat[0].shape.ndims is not None else None
     return flat, array_ops.shape(flat[0])[0] if count is None else count
 
 
@@ -35,7 +36,7 @@ def _stacked(arrays, flat):
     """The arrays as tensors with as many rows as the arguments have."""
     rows = Dimension(None)
     for e in flat:
-        rows = rows.merge_with(e.shape.with_rank_at_least(1)[0])
+        rows = rows.merge_with(e.shape.with_rank_at_least(1)._size(0))
     results = [a.stack() for a in arrays]
     for r in results:
         if r.shape.ndims is not None:

@@ -138,6 +138,7 @@ class Dataset(LaterMethods):
         1 2
         """
         spec = structure.spec_of_value(tensors)
+        structure.assert_as_many_rows(spec)
         return make("TensorSliceDataset", [structure.to_batched_tensors(spec, tensors)], structure.rows(spec),
                     types="Toutput_types", name=name)
 
@@ -241,7 +242,10 @@ class Dataset(LaterMethods):
 
     def filter(self, predicate: Callable[..., object], name: str | None = None) -> Dataset:
         """The elements for which `predicate` gives true."""
-        function = ElementFunction(predicate, self._element_spec, "filter").expect(_BOOL)
+        function = ElementFunction(predicate, self._element_spec, "filter")
+        if not function.gives(_BOOL):
+            raise ValueError("`predicate` return type must be convertible to a scalar boolean tensor. Was "
+                             f"{function.output_structure}.")
         return self._made("FilterDataset", [function.captured], {"predicate": function.defined}, name=name)
 
     filter_with_legacy_function = filter

@@ -55,12 +55,15 @@ class ElementFunction:
         """Likewise."""
         return structure.shapes_of(self.output_structure)
 
+    def gives(self, *specs: TensorSpec) -> bool:
+        """Whether its results are these."""
+        found = nest.flatten(self.output_structure)
+        return len(found) == len(specs) and all(
+            isinstance(f, TensorSpec) and f.dtype == s.dtype and f.shape.is_compatible_with(s.shape) for f, s in zip(found, specs))
+
     def expect(self, *specs: TensorSpec) -> ElementFunction:
         """Refuses results other than these; TypeError says what there is."""
-        found = nest.flatten(self.output_structure)
-        good = len(found) == len(specs) and all(
-            isinstance(f, TensorSpec) and f.dtype == s.dtype and f.shape.is_compatible_with(s.shape) for f, s in zip(found, specs))
-        if not good:
+        if not self.gives(*specs):
             raise TypeError(f"`{self.defined.__name__}` must return {', '.join(map(str, specs))}, got {self.output_structure}")
         return self
 

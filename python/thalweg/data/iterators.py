@@ -158,8 +158,8 @@ class _Factory(DefinedFunction):
         for node in part.node:
             if node.op in _OF_A_SESSION:
                 raise ValueError(
-                    f"Failed to create a one-shot iterator for a dataset. `tf.compat.v1.data.make_initializable_iterator(dataset)` is "
-                    f"more appropriate: the dataset depends on {node.op} '{node.name}', which only a session has.")
+                    f"Cannot capture a {'placeholder' if node.op.startswith('Placeholder') else 'stateful node'} (name:{node.name}, "
+                    f"type:{node.op}) by value. A one-shot iterator has nothing of a session: use make_initializable_iterator(dataset).")
         part.library.CopyFrom(whole.library)
 
         def make() -> list[Tensor]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thalweg.data import reducing, saved
+from thalweg import dtypes
+from thalweg.data import ragged_batches, reducing, saved
 from thalweg.data.experimental import choosing, grouping, transformations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from thalweg import dtypes
-    from thalweg.base.typing import IntLike, Text
+    from thalweg.base.typing import DTypeLike, IntLike, Text
     from thalweg.data.dataset import Dataset
     from thalweg.graph.tensor import Operation, Tensor
 
@@ -61,7 +61,7 @@ class LaterMethods:
 
     def save(self, path: Text, compression: Text | None = None, shard_func: Callable[..., object] | None = None,
              checkpoint_args: object = None) -> Operation:
-        """An operation that writes all elements into the files of the folder `path`, uncompressed; TensorFlow 2 loads them.
+        """An operation that writes all elements into the files of the folder `path`, which TensorFlow 2 loads, too. `compression` None or "GZIP".
 
         The newest whole run counts: one that does not come to its end leaves what was there before. `shard_func`: gives an int64, the
         number of the element's shard.
@@ -80,6 +80,39 @@ class LaterMethods:
         if checkpoint_args is not None:
             raise NotImplementedError("save(checkpoint_args=...): a run that was cut short begins anew")
         return saved.save(self, path, compression, shard_func)
+
+    def snapshot(self, path: Text, compression: Text | None = "AUTO", reader_func: Callable[[Dataset], Dataset] | None = None,
+                 shard_func: Callable[..., object] | None = None, name: str | None = None) -> Dataset:
+        """The same elements, which the first pass that comes to its end writes into files below `path`, and later ones read there.
+
+        Parameters
+        ----------
+        path : str
+            A folder. Another pipeline with the same one has files of its own below it.
+        compression : str, optional
+            "GZIP"; None, "NONE" and "AUTO": none.
+        reader_func : function, optional
+            Makes one dataset of a dataset of those of the shards; else these take turns.
+        shard_func : function, optional
+            Gives an int64, the number of the element's shard; else all are in one.
+        name : str, optional
+            Of the operation.
+
+        Returns
+        -------
+        Dataset
+            Of the same elements; what depends on chance or time is what it was when they were written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> squares = tw.data.Dataset.range(3).map(lambda x: x * x).snapshot(tempfile.mkdtemp()).repeat(2)
+        >>> following = squares.make_one_shot_iterator().get_next()
+        >>> with tw.Session() as sess:
+        ...     print([int(sess.run(following)) for _ in range(6)])
+        [0, 1, 4, 0, 1, 4]
+        """
+        return saved.snapshot(self, path, compression, reader_func, shard_func, name)
 
     # ---- how many ----
     def cardinality(self) -> Tensor:
@@ -124,6 +157,20 @@ class LaterMethods:
     def sparse_batch(self, batch_size: IntLike, row_shape: object, name: str | None = None) -> Dataset:
         """`batch_size` tensors as the rows of one SparseTensor."""
         return transformations.dense_to_sparse_batch(batch_size, row_shape)(self)
+
+    def ragged_batch(self, batch_size: IntLike, drop_remainder: bool = False, row_splits_dtype: DTypeLike = dtypes.int64,
+                     name: str | None = None) -> Dataset:
+        """`batch_size` elements as one: components whose shapes are not wholly known become RaggedTensors.
+
+        Examples
+        --------
+        >>> rows = tw.data.Dataset.range(4).map(lambda n: tw.range(n)).ragged_batch(2)
+        >>> following = rows.make_one_shot_iterator().get_next()
+        >>> with tw.Session() as sess:
+        ...     print([sess.run(following).to_list() for _ in range(2)])
+        [[[], [0]], [[0, 1], [0, 1, 2]]]
+        """
+        return ragged_batches.ragged_batch(self, batch_size, drop_remainder, row_splits_dtype, name)
 
     def rebatch(self, batch_size: object, drop_remainder: bool = False, name: str | None = None) -> Dataset:
         """The rows of the batches as batches of `batch_size` rows, or of several sizes in turn.

@@ -26,9 +26,9 @@ _SPEC_FILE = "dataset_spec.pb"
 _SHARD = TensorSpec([], dtypes.int64)
 
 
-def _compression(name: Text | None) -> str:
+def _compression(name: Text | None, others: str = "") -> str:
     if name not in (None, "", "NONE", "GZIP"):
-        raise ValueError(f"Invalid `compression` {name!r}. It must be None, 'NONE' or 'GZIP'.")
+        raise ValueError(f"Invalid `compression` {name!r}. It must be None, 'NONE' or 'GZIP'{others}.")
     return "" if name in (None, "NONE") else name
 
 
@@ -68,6 +68,23 @@ def _decode(value: messages.Message, path: str) -> object:
     raise NotImplementedError(f"{path}: elements of {kind} cannot be told by the file: say `element_spec`")
 
 
+def _shard_function(shard_func: Callable[..., object] | None, spec: object) -> ElementFunction:
+    """What gives the number of an element's shard."""
+    def in_one(*_: object) -> object:
+        return convert_to_tensor(0, dtypes.int64)
+    return ElementFunction(shard_func or in_one, spec, "shard_func").expect(_SHARD)
+
+
+def _reader_function(reader_func: Callable[[Dataset], Dataset] | None, spec: object) -> ElementFunction:
+    """What makes one dataset of a dataset of those of the shards."""
+    def in_turn(shards: Dataset) -> Dataset:
+        return shards.interleave(lambda shard: shard, cycle_length=os.cpu_count(), num_parallel_calls=-1)
+    function = ElementFunction(reader_func or in_turn, structure.DatasetSpec(structure.DatasetSpec(spec)), "reader_func")
+    if not isinstance(function.output_structure, structure.DatasetSpec):
+        raise TypeError(f"`reader_func` must return a `Dataset` object. Got {function.output_structure}")
+    return function
+
+
 def save(dataset: Dataset, path: Text, compression: Text | None = None, shard_func: Callable[..., object] | None = None) -> Operation:
     """See Dataset.save."""
     path, spec = os.fsdecode(path), dataset.element_spec
@@ -76,12 +93,19 @@ def save(dataset: Dataset, path: Text, compression: Text | None = None, shard_fu
     os.makedirs(path, exist_ok=True)
     with GFile(os.path.join(path, _SPEC_FILE), "wb") as file:
         file.write(told.SerializeToString())
-
-    def in_one(*_: object) -> object:
-        return convert_to_tensor(0, dtypes.int64)
-    function = ElementFunction(shard_func or in_one, spec, "shard_func").expect(_SHARD)
+    function = _shard_function(shard_func, spec)
     return apply("SaveDataset", [dataset._variant, convert_to_tensor(path, dtypes.string), function.captured],
                  {"compression": _compression(compression), "shard_func": function.defined, "use_shard_func": shard_func is not None})
+
+
+def snapshot(dataset: Dataset, path: Text, compression: Text | None = "AUTO", reader_func: Callable[[Dataset], Dataset] | None = None,
+             shard_func: Callable[..., object] | None = None, name: str | None = None) -> Dataset:
+    """See Dataset.snapshot."""
+    spec = dataset.element_spec
+    shard, reader = _shard_function(shard_func, spec), _reader_function(reader_func, spec)
+    kind = "AUTO" if compression == "AUTO" else _compression(compression, " or 'AUTO'")
+    return dataset._made("SnapshotDatasetV2", [convert_to_tensor(path, dtypes.string), reader.captured, shard.captured],
+                         {"compression": kind, "reader_func": reader.defined, "shard_func": shard.defined}, name=name)
 
 
 def load(path: Text, element_spec: object = None, compression: Text | None = None,
@@ -96,11 +120,6 @@ def load(path: Text, element_spec: object = None, compression: Text | None = Non
             element_spec = _decode(messages.StructuredValue.FromString(told), name)
         except messages.DecodeError as error:
             raise ValueError(f"{name}: does not say what elements are: {error}") from error
-
-    def in_turn(shards: Dataset) -> Dataset:
-        return shards.interleave(lambda shard: shard, cycle_length=os.cpu_count(), num_parallel_calls=-1)
-    function = ElementFunction(reader_func or in_turn, structure.DatasetSpec(structure.DatasetSpec(element_spec)), "reader_func")
-    if not isinstance(function.output_structure, structure.DatasetSpec):
-        raise TypeError(f"`reader_func` must return a `Dataset` object. Got {function.output_structure}")
+    function = _reader_function(reader_func, element_spec)
     return make("LoadDataset", [convert_to_tensor(path, dtypes.string), function.captured], element_spec,
                 {"compression": _compression(compression), "reader_func": function.defined})

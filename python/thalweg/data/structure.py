@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the elements of a dataset look like: a structure of specifications. How each component travels as one tensor: a
-SparseTensor as a vector of three variants, a dataset as a variant."""
+SparseTensor as a vector of three variants, a RaggedTensor and a dataset as a variant."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -13,6 +13,9 @@ from thalweg.graph.shapes import TensorShape
 from thalweg.graph.sparse_tensor import SparseTensor, SparseTensorValue
 from thalweg.graph.tensor import Tensor
 from thalweg.operations import sparse_ops
+from thalweg.ragged.ragged_tensor import RaggedTensor
+from thalweg.ragged.ragged_tensor_value import RaggedTensorValue
+from thalweg.ragged.specs import RaggedTensorSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,6 +95,8 @@ def spec_of_component(value: object) -> TypeSpec:
         return OptionalSpec(value.value_structure)
     if isinstance(value, SparseTensorValue):
         value = SparseTensor.from_value(value)
+    if isinstance(value, (RaggedTensor, RaggedTensorValue)):
+        return RaggedTensorSpec.from_value(RaggedTensor.from_value(value))
     return spec_of(value)
 
 
@@ -110,7 +115,7 @@ def types_of(structure: object) -> list[dtypes.DType]:
 
 
 def shapes_of(structure: object) -> list[TensorShape]:
-    """Its shape. A batch of SparseTensors has rows of three, so its rank is open."""
+    """Its shape. A batch of SparseTensors has rows of three, one of RaggedTensors a variant for each, so their rank is open."""
     return [spec.shape if isinstance(spec, TensorSpec) else TensorShape([] if _is_variant(spec) else None)
             for spec in nest.flatten(structure)]
 
@@ -120,6 +125,8 @@ def _to_tensor(spec: TypeSpec, value: object) -> Tensor:
         return value._variant
     if isinstance(spec, SparseTensorSpec):
         return sparse_ops.serialize_sparse(SparseTensor.from_value(value), out_type=dtypes.variant)
+    if isinstance(spec, RaggedTensorSpec):
+        return spec.to_variant(value)
     return convert_to_tensor(value, spec.dtype)
 
 
@@ -129,10 +136,12 @@ def to_tensors(structure: object, value: object) -> list[Tensor]:
 
 
 def to_batched_tensors(structure: object, value: object) -> list[Tensor]:
-    """The same of a value that is a batch: a row of three for each row of a SparseTensor."""
-    return [sparse_ops.serialize_many_sparse(SparseTensor.from_value(part), out_type=dtypes.variant)
-            if isinstance(spec, SparseTensorSpec) else _to_tensor(spec, part)
-            for spec, part in zip(nest.flatten(structure), nest.flatten(value))]
+    """The same of a value that is a batch: a row of three for each row of a SparseTensor, a variant for each of a RaggedTensor."""
+    def convert(spec, part):
+        if isinstance(spec, SparseTensorSpec):
+            return sparse_ops.serialize_many_sparse(SparseTensor.from_value(part), out_type=dtypes.variant)
+        return spec.to_variant(part, batched=True) if isinstance(spec, RaggedTensorSpec) else _to_tensor(spec, part)
+    return [convert(spec, part) for spec, part in zip(nest.flatten(structure), nest.flatten(value))]
 
 
 def _from_tensor(spec: TypeSpec, tensor: Tensor) -> object:
@@ -143,7 +152,7 @@ def _from_tensor(spec: TypeSpec, tensor: Tensor) -> object:
     if isinstance(spec, SparseTensorSpec):
         rank = spec.shape.ndims
         return sparse_ops.deserialize_sparse(tensor, spec.dtype, rank)
-    return tensor
+    return spec.from_variant(tensor) if isinstance(spec, RaggedTensorSpec) else tensor
 
 
 def from_tensors(structure: object, tensors: Sequence[Tensor]) -> object:
@@ -156,7 +165,9 @@ def _batched(spec: TypeSpec, size: int | None) -> TypeSpec:
         return TensorSpec(TensorShape([size]).concatenate(spec.shape), spec.dtype)
     if isinstance(spec, SparseTensorSpec):
         return SparseTensorSpec(TensorShape([size]).concatenate(spec.shape), spec.dtype)
-    raise TypeError(f"{spec} cannot be batched: only tensors and SparseTensors can")
+    if isinstance(spec, RaggedTensorSpec):
+        return spec.batched(size)
+    raise TypeError(f"{spec} cannot be batched: only tensors, SparseTensors and RaggedTensors can")
 
 
 def batched(structure: object, size: int | None) -> object:
@@ -165,12 +176,21 @@ def batched(structure: object, size: int | None) -> object:
 
 
 def _row(spec: TypeSpec) -> TypeSpec:
+    if isinstance(spec, RaggedTensorSpec):
+        return spec.row()
     if not isinstance(spec, (TensorSpec, SparseTensorSpec)):
-        raise TypeError(f"{spec} has no rows: only tensors and SparseTensors do")
+        raise TypeError(f"{spec} has no rows: only tensors, SparseTensors and RaggedTensors do")
     if spec.shape.ndims == 0:
-        raise ValueError("Cannot unbatch an input with scalar components.")
+        raise ValueError("Unbatching a tensor is only supported for rank >= 1")
     shape = TensorShape(None) if spec.shape.ndims is None else spec.shape[1:]
     return type(spec)(shape, spec.dtype)
+
+
+def assert_as_many_rows(structure: object) -> None:
+    """A ValueError where parts of an element are known to have different numbers of rows."""
+    known = [spec.shape.dims[0] for spec in nest.flatten(structure) if getattr(spec, "shape", None) is not None and spec.shape.ndims]
+    for dimension in known[1:]:
+        known[0].assert_is_compatible_with(dimension)
 
 
 def rows(structure: object) -> object:
@@ -184,11 +204,18 @@ def _wider_shape(a: TensorShape, b: TensorShape) -> TensorShape:
     return TensorShape([x if x == y else None for x, y in zip(a.as_list(), b.as_list())])
 
 
+def _kind(spec):
+    """What is said of it where only types matter."""
+    return repr(spec.dtype) if isinstance(spec, TensorSpec) else spec
+
+
 def wider(a: object, b: object) -> object:
     """The structure that elements of both are of; TypeError where types differ."""
     def join(mine, its):
         if type(mine) is not type(its) or getattr(mine, "dtype", None) != getattr(its, "dtype", None):
-            raise TypeError(f"Two datasets to concatenate have different types {mine} and {its}")
+            raise TypeError(f"Two datasets to concatenate have different types {_kind(mine)} and {_kind(its)}")
+        if isinstance(mine, RaggedTensorSpec):
+            return mine.most_specific_compatible_type(its)
         return type(mine)(_wider_shape(mine.shape, its.shape), mine.dtype) if hasattr(mine, "shape") else mine
     return nest.map_structure(join, a, b)
 

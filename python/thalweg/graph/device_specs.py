@@ -38,7 +38,8 @@ def merge_devices(inner: str, outer: str) -> str:
 def check_device(text: str) -> None:
     for part in text.split("/"):
         kind = part.partition(":")[0]
-        if part and kind.lower() not in ("job", "replica", "task", "device", "cpu", "gpu"):
+        known = ("job", "replica", "task", "device", "cpu", "gpu") if part.count(":") < 2 else ("device",)
+        if part and kind.lower() not in known:
             raise ValueError(f"Unknown attribute: '{kind}' in '{text}'")
 
 

@@ -88,6 +88,8 @@ class _State(threading.local):
         self.colocate = None
         self.overrides = None  # of gradients: see custom_gradients.py
         self.context = None  # of control flow: see control_flow.py
+        self.gradient_place = None  # where a gradient function is called: see custom_gradients.py
+        self.effects = None  # whose order is that in which they are made: see graph_functions.py
 
 
 class Graph(_core.Graph):
@@ -331,9 +333,13 @@ class Graph(_core.Graph):
 
     def _fed_by_name(self, name):
         try:
-            return self._element_of_name(name)
+            found = self._element_of_name(name)
         except (KeyError, ValueError) as error:
             raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
+        if isinstance(found, Operation):
+            hint = f"its first output is '{name}:0'" if found._num_outputs else "it has no outputs"
+            raise TypeError(f"Cannot interpret feed_dict key as Tensor: {_no_tensor(name)} (Of this operation: {hint}.)")
+        return found
 
     def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         """The Tensor or Operation of a name, or of what stands for one; a KeyError or ValueError where it is not of this graph."""
@@ -346,8 +352,7 @@ class Graph(_core.Graph):
             if isinstance(found, Tensor) and not allow_tensor:
                 raise ValueError(f"Name {obj!r} appears to refer to a Tensor, not a Operation.")
             if isinstance(found, Operation) and not allow_operation:
-                raise ValueError(f"The name '{obj}' refers to an Operation, not a Tensor. Tensor names must be of the "
-                                 "form \"<op_name>:<output_index>\".")
+                raise ValueError(_no_tensor(obj))
             return found
         if (isinstance(obj, Tensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
             if obj.graph is not self:
@@ -558,6 +563,10 @@ class NodeView:
         return [NodeOutput(as_shape([]), dtypes.resource)] if self.type == "VarHandleOp" else []
 
 
+def _no_tensor(name):
+    return f"The name '{name}' refers to an Operation, not a Tensor. Tensor names must be of the form \"<op_name>:<output_index>\"."
+
+
 class _Default(threading.local):
     def __init__(self) -> None:
         self.stack = []
@@ -652,6 +661,9 @@ def create_node(op: str, name: str, flat: list[Tensor], attrs: list[tuple[str, s
     context = state.context
     if context is not None:
         flat, before = context.enter(op, flat, before)
+    effects = state.effects
+    if effects is not None:
+        before = effects.before(op, flat, before, context)
     name = name[:-1] if name.endswith("/") else graph.unique_name(name)
     if state.colocate is not None and not any(a[0] == "_class" for a in attrs):
         attrs = attrs + [("_class", "S", state.colocate)]
@@ -679,6 +691,8 @@ def create_node(op: str, name: str, flat: list[Tensor], attrs: list[tuple[str, s
     if context is not None:
         graph._contexts[made._id] = context
         context.made(made)
+    if effects is not None:
+        effects.made(made, context)
     return made
 
 

@@ -322,7 +322,16 @@ def _explain_types(schema, inputs, error):
 
 
 def _explain_choice(schema, error):
-    """And where an operation has no such type."""
+    """And where an operation has no such type; of texts and lengths of lists its words are these."""
+    found = re.search(r"attribute '(\w+)' must be one of ('[^;]*'); got '([^']*)'", str(error))
+    if found:
+        choice = found[2].replace("'", '"')
+        raise ValueError(f"Attr '{found[1]}' of '{schema.op}' Op passed string '{found[3]}' not in: {choice}. ({error})") from None
+    found = re.search(r"attribute '(\w+)' must be at least (\d+); got (\d+)", str(error))
+    for argument in schema.inputs if found else ():
+        if argument.number_attr == found[1]:
+            raise ValueError(f"List argument '{argument.name}' to '{schema.op}' Op with length {found[3]} shorter than minimum length "
+                             f"{found[2]}. ({error})") from None
     found = re.search(r"attribute '(\w+)' must be one of ([\w, ]+); got (\w+)", str(error))
     for argument in schema.inputs if found else ():
         if argument.type_attr == found[1]:

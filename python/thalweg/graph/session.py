@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 
 def _config_bytes(config):
-    """Of a ConfigProto, which the core reads; None for None."""
-    if config is not None and not hasattr(config, "intra_op_parallelism_threads"):
+    """Of a ConfigProto, ours or of protobuf, which the core alone reads; None for None."""
+    if config is None:
+        return None
+    if type(config).__name__ != "ConfigProto":
         raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
-    return None if config is None else config.SerializeToString()
+    return config.SerializeToString()
 
 
 def _full_target(target):
@@ -179,8 +181,7 @@ class Session(_core.Session):
         of this process are closed by it: runs of theirs are CancelledErrors from then on."""
         containers = list(containers or [])
         if target:
-            timeout = 0 if config is None else config.operation_timeout_in_ms
-            _core.reset_target(_full_target(target), containers, timeout)
+            _core.reset_target(_full_target(target), containers, _config_bytes(config))
         else:
             for session in list(_LOCAL_SESSIONS):
                 session._end()
@@ -284,7 +285,7 @@ def _expand_feeds(feed_dict):
     """feed_dict with tensors and names as keys."""
     plain = {}
     if not hasattr(feed_dict, "items"):
-        raise TypeError(f"feed_dict must be a dict from tensors to values, got {feed_dict!r}")
+        raise TypeError(f"input must be a dictionary: feed_dict maps tensors to values, got {feed_dict!r}")
     for key, value in feed_dict.items():
         parts, known = getattr(key, "_feed_parts", None), _known_function(key, 2)
         if known is not None:

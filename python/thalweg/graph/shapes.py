@@ -12,6 +12,21 @@ if TYPE_CHECKING:
     from thalweg.messages import TensorShapeProto
 
 
+_plain_sizes = False
+
+
+def enable_v2_tensorshape() -> None:
+    """The sizes in shapes are numbers, or None, from now on."""
+    global _plain_sizes
+    _plain_sizes = True
+
+
+def disable_v2_tensorshape() -> None:
+    """The sizes in shapes are Dimension objects, as they are from the start."""
+    global _plain_sizes
+    _plain_sizes = False
+
+
 class Dimension:
     """A size, or None when it is not known."""
 
@@ -254,15 +269,18 @@ class TensorShape:
     def __bool__(self) -> bool:
         return self._dims is not None
 
-    def __iter__(self) -> Iterator[Dimension]:
+    def _size(self, index: int) -> int | None:
+        return None if self._dims is None else self._dims[index]
+
+    def __iter__(self) -> Iterator[Any]:
         if self._dims is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter(self.dims)
+        return iter(self._dims if _plain_sizes else self.dims)
 
     def __getitem__(self, key: int | slice) -> Any:
-        if self._dims is None:
-            return TensorShape(None) if isinstance(key, slice) else Dimension(None)
-        return TensorShape(self._dims[key]) if isinstance(key, slice) else Dimension(self._dims[key])
+        if isinstance(key, slice):
+            return TensorShape(None if self._dims is None else self._dims[key])
+        return self._size(key) if _plain_sizes else Dimension(self._size(key))
 
     def __eq__(self, other: ShapeLike) -> bool:
         try:
@@ -278,12 +296,12 @@ class TensorShape:
         return self.concatenate(other)
 
     def __repr__(self):
-        return "TensorShape(None)" if self._dims is None else f"TensorShape({[Dimension(d) for d in self._dims]})"
+        return f"TensorShape({None if self._dims is None else list(self)})"
 
     def __str__(self):
         if self._dims is None:
             return "<unknown>"
-        parts = ["?" if d is None else str(d) for d in self._dims]
+        parts = [str(d) for d in self]
         return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
 
 

@@ -31,8 +31,8 @@ class SparseTensor:
         self.values = ops.convert_to_tensor(values, name="values")
         self.dense_shape = ops.convert_to_tensor(dense_shape, dtype=dtypes.int64, name="shape")
         indices, sizes = self.indices.shape.with_rank(2), self.dense_shape.shape.with_rank(1)
-        indices[:1].merge_with(self.values.shape.with_rank(1)[:1])
-        indices[1:].merge_with(sizes[:1])
+        indices.dims[0].merge_with(self.values.shape.with_rank(1).dims[0])
+        indices.dims[1].merge_with(sizes.dims[0])
 
     @classmethod
     def from_value(cls, value: SparseLike) -> SparseTensor:

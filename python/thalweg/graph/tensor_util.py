@@ -72,7 +72,7 @@ def constant_value_as_shape(tensor: Tensor) -> TensorShape:
     from thalweg.graph.shapes import TensorShape
     value = constant_value(tensor, partial=True)
     if value is None:
-        count = tensor.shape[0].value if tensor.shape.ndims == 1 else None
+        count = tensor.shape._size(0) if tensor.shape.ndims == 1 else None
         return TensorShape(None if count is None else [None] * count)
     return TensorShape([None if d is None or d == -1 else int(d) for d in value])
 

@@ -10,7 +10,7 @@ from thalweg.control.control_flow import case, cond
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.graph.tensor_util import constant_value
-from thalweg.operations import array_ops, math_ops, random_ops
+from thalweg.operations import array_ops, checks, math_ops, random_ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ def image_rank(image: TensorLike) -> int:
     if rank is None:
         return 3
     if rank not in (3, 4):
-        raise ValueError(f"'image' must have either 3 or 4 dimensions, got shape {image.shape}")
+        raise ValueError(f"'images' must have either 3 or 4 dimensions, got shape {image.shape}")
     return rank
 
 
@@ -174,7 +174,7 @@ def resized(images: TensorLike, size: IntsLike, preserve_aspect_ratio: bool, cha
     one = image_rank(images) == 3
     batch = array_ops.expand_dims(images, 0) if one else images
     size = convert_to_tensor(size, dtype=dtypes.int32, name="size")
-    if size.shape.ndims not in (None, 1) or size.shape.ndims == 1 and size.shape[0].value not in (None, 2):
+    if size.shape.ndims not in (None, 1) or size.shape.ndims == 1 and size.shape._size(0) not in (None, 2):
         raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
     if preserve_aspect_ratio:
         rows, columns = (math_ops.cast(s, dtypes.float32) for s in _sizes(images))
@@ -245,13 +245,18 @@ def crop_to_bounding_box(image: TensorLike, offset_height: IntLike, offset_width
         image = convert_to_tensor(image, name="image")
         first = image_rank(image) - 3
         rows, columns = _sizes(image)
-        for offset, target, size, what in ((offset_height, target_height, rows, "height"),
-                                           (offset_width, target_width, columns, "width")):
-            if not any(hasattr(v, "graph") for v in (offset, target, size)):
-                if offset < 0 or target <= 0:
-                    raise ValueError(f"offset_{what} must be >= 0 and target_{what} must be > 0.")
-                if offset + target > size:
-                    raise ValueError(f"{what} must be >= target + offset.")
+        held = []
+        for offset, target, size, what in ((offset_width, target_width, columns, "width"),
+                                           (offset_height, target_height, rows, "height")):
+            if any(hasattr(v, "graph") for v in (offset, target, size)):
+                held.append(checks.Assert(size >= target + offset, [f"{what} must be >= target + offset."]))
+                continue
+            if offset < 0 or target <= 0:
+                raise ValueError(f"offset_{what} must be >= 0 and target_{what} must be > 0.")
+            if offset + target > size:
+                raise ValueError(f"{what} must be >= target + offset.")
+        if held:
+            image = checks.with_dependencies(held, image)
         begin, size = [0] * first + [offset_height, offset_width, 0], [-1] * first + [target_height, target_width, -1]
         return array_ops.slice_(image, array_ops.stack(begin), array_ops.stack(size))
 
@@ -364,8 +369,8 @@ def padded_to(image: TensorLike, target_height: IntLike, target_width: IntLike,
               for size, target in sizes]
     size = array_ops.stack([math_ops.cast(apply("Floor", [size]), dtypes.int32) for size, _ in sizes])
     made = pad_to_bounding_box(change(batch, size), around[0], around[1], target_height, target_width)
-    made.set_shape([batch.shape[0].value, *(None if hasattr(t, "graph") else t for t in (target_height, target_width)),
-                    batch.shape[3].value])
+    made.set_shape([batch.shape._size(0), *(None if hasattr(t, "graph") else t for t in (target_height, target_width)),
+                    batch.shape._size(3)])
     return array_ops.squeeze(made, [0]) if one else made
 
 

@@ -41,7 +41,7 @@ def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
 
 def _each_channel(images, kernel, **attrs):
     """A convolution of [rows, columns, kernels] with each channel."""
-    channels = images.shape[-1].value
+    channels = images.shape._size(-1)
     filters = array_ops.tile(constant(np.asarray(kernel, np.float32)[:, :, None, :]), [1, 1, channels, 1])
     filters = math_ops.cast(filters, images.dtype.base_dtype)
     return apply("DepthwiseConv2dNative", [images, filters], {"strides": [1, 1, 1, 1], "padding": "VALID", **attrs})

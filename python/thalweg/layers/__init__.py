@@ -82,7 +82,7 @@ class Dense(Layer):
         self.bias, self.input_spec = None, InputSpec(min_ndim=2)
 
     def build(self, input_shape: TensorShape) -> None:
-        size = input_shape[-1].value if input_shape.ndims else None
+        size = input_shape._size(-1) if input_shape.ndims else None
         if size is None:
             raise ValueError("The last dimension of the inputs to `Dense` should be defined. Found `None`.")
         self.input_spec = InputSpec(min_ndim=2, axes={-1: size})

@@ -74,7 +74,8 @@ class _Conv(Layer):
         self.dilation_rate = spread(dilation_rate, rank, "dilation_rate")
         self.padding = padding.lower()
         if self.padding not in ("valid", "same") and not (self.padding == "causal" and rank == 1):
-            raise ValueError(f"The `padding` argument must be one of \"valid\", \"same\". Received: {padding}")
+            raise ValueError("The `padding` argument must be a list/tuple or one of \"valid\", \"same\" (or \"causal\", only for `Conv1D). "
+                             f"Received: {padding}")
         self.layout = layout_of(data_format, rank)
         self._set_arguments(**meant(activation=activation, use_bias=use_bias, kernel_initializer=kernel_initializer,
                    bias_initializer=bias_initializer, kernel_regularizer=kernel_regularizer, bias_regularizer=bias_regularizer,

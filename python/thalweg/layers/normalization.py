@@ -94,7 +94,7 @@ class BatchNormalization(Layer):
         if input_shape.ndims is None:
             raise ValueError("Input has undefined rank:", input_shape)
         self.axis = axis % input_shape.ndims
-        size = [input_shape[self.axis].value]
+        size = [input_shape._size(self.axis)]
         if size[0] is None:
             raise ValueError(f"The dimension that batch_normalization keeps must be known, got shape {input_shape}")
         self.input_spec = InputSpec(ndim=input_shape.ndims, axes={self.axis: size[0]})

@@ -47,10 +47,10 @@ class LinearOperatorBlockDiag(_OfOperators):
 
     def _to_dense(self):
         blocks = [o._to_dense() for o in self._operators]
-        total = sum(b.shape[-1].value for b in blocks)
+        total = sum(b.shape._size(-1) for b in blocks)
         rows, before = [], 0
         for block in blocks:
-            width = block.shape[-1].value
+            width = block.shape._size(-1)
             pads = [[0, 0]] * (block.shape.ndims - 1) + [[before, total - before - width]]
             rows.append(array_ops.pad(block, pads))
             before += width
@@ -87,7 +87,7 @@ class LinearOperatorToeplitz(LinearOperator):
         super().__init__(self.col.dtype, name=name, **hints)
 
     def _to_dense(self):
-        size = self.col.shape[-1].value
+        size = self.col.shape._size(-1)
         values = array_ops.concat([array_ops.reverse(self.row[..., 1:], [-1]), self.col], -1)
         places = [[size - 1 + i - j for j in range(size)] for i in range(size)]
         return array_ops.gather(values, places, axis=-1)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from thalweg import dtypes
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.shapes import dimension_at_index
 from thalweg.linalg import matrices
 from thalweg.operations import array_ops, checks, math_ops
 
@@ -59,9 +60,9 @@ class LinearOperator:
     @property
     def tensor_rank(self) -> int | None: return self.shape.ndims
     @property
-    def domain_dimension(self) -> Dimension: return self.shape[-1]
+    def domain_dimension(self) -> Dimension: return dimension_at_index(self.shape, -1)
     @property
-    def range_dimension(self) -> Dimension: return self.shape[-2]
+    def range_dimension(self) -> Dimension: return dimension_at_index(self.shape, -2)
     @property
     def graph_parents(self) -> list[Tensor]: return []
 

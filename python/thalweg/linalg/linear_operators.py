@@ -147,7 +147,7 @@ class LinearOperatorHouseholder(LinearOperator):
     def _to_dense(self):
         axis, _ = matrices.normalize(self.reflection_axis, axis=-1)
         column = array_ops.expand_dims(axis, -1)
-        return matrices.eye(self.reflection_axis.shape[-1].value, dtype=self.dtype) - 2 * math_ops.matmul(column, column,
+        return matrices.eye(self.reflection_axis.shape._size(-1), dtype=self.dtype) - 2 * math_ops.matmul(column, column,
                                                                                                       adjoint_b=True)
 
     def _solution(self, rhs, adjoint):

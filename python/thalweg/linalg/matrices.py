@@ -64,7 +64,7 @@ def _normal_equations(matrix, rhs, regularizer, is_tall):
     """By Cholesky factors of A* A, or of A A* where there are fewer equations than unknowns; differentiable."""
     gram = math_ops.matmul(matrix, matrix, adjoint_a=is_tall, adjoint_b=not is_tall)
     if regularizer != 0:
-        size = gram.shape[-1].value
+        size = gram.shape._size(-1)
         gram = gram + eye(size, dtype=matrix.dtype) * constant(regularizer, matrix.dtype)
     factor = apply("Cholesky", [gram])
     if is_tall:

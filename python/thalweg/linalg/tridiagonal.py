@@ -20,24 +20,24 @@ def _diagonals(diagonals, diagonals_format, dtype=None):
     """(above, on, below) the main diagonal, each [..., size]."""
     if diagonals_format == "compact":
         whole = convert_to_tensor(diagonals)
-        if whole.shape.ndims is not None and (whole.shape.ndims < 2 or not whole.shape[-2].is_compatible_with(3)):
+        if whole.shape.ndims is not None and (whole.shape.ndims < 2 or whole.shape._size(-2) not in (3, None)):
             raise ValueError(f"Expected diagonals to have shape [..., 3, size], found {whole.shape}")
         return tuple(whole[..., i, :] for i in range(3))
     if diagonals_format == "sequence":
         if not isinstance(diagonals, (tuple, list)) or len(diagonals) != 3:
             raise ValueError("Expected diagonals to be a sequence of length 3.")
         above, on, below = (convert_to_tensor(d) for d in diagonals)
-        size = on.shape[-1].value
+        size = on.shape._size(-1)
 
         def full(part, before, after):
-            if part.shape[-1].value is not None and size is not None and part.shape[-1].value == size - 1:
+            if part.shape._size(-1) is not None and size is not None and part.shape._size(-1) == size - 1:
                 pads = [[0, 0]] * (part.shape.ndims - 1) + [[before, after]]
                 return array_ops.pad(part, pads)
             return part
         return full(above, 0, 1), on, full(below, 1, 0)
     if diagonals_format == "matrix":
         whole = convert_to_tensor(diagonals)
-        rows, columns = (whole.shape[i].value for i in (-2, -1))
+        rows, columns = (whole.shape._size(i) for i in (-2, -1))
         if rows is None or rows != columns:
             raise ValueError(f"Expected last two dimensions of diagonals to be equal and known, found {whole.shape}")
         on = apply("MatrixDiagPart", [whole])

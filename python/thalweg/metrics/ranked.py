@@ -119,7 +119,7 @@ def recall_at_k(labels: TensorLike, predictions: TensorLike, k: int, class_id: i
 # ---- average precision ----
 def _average_precision(labels, guesses):
     """For each example the mean over its labels, k of them at most, of the precision at the places of right guesses."""
-    k = guesses.shape[-1].value
+    k = guesses.shape._size(-1)
     if k is None:
         raise ValueError("k must be known: the last dimension of predictions_idx.")
     if isinstance(labels, SparseTensor):

@@ -287,7 +287,7 @@ def _last_dimension(op, logits, axis, name):
     if rank == 2 and axis in (-1, 1):
         return apply(op, [logits], name=name)
     if axis == -1 or rank is not None and axis == rank - 1:
-        if rank is not None and rank < 2:
+        if rank == 1:
             return array_ops.squeeze(apply(op, [array_ops.expand_dims(logits, 0)]), 0, name=name)
         return apply(op, [logits], name=name)
     if rank is None:

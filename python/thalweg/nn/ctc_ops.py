@@ -65,7 +65,7 @@ def ctc_loss_v2(labels: SparseLike | TensorLike, logits: TensorLike, label_lengt
         if blank_index is None and is_sparse:
             raise ValueError("blank_index must be given when using SparseTensor labels.")
         blank = blank_index or 0
-        classes = logits.shape[2].value
+        classes = logits.shape._size(2)
         if classes is None:
             raise ValueError("the number of classes, the last dimension of logits, must be known")
         blank = blank + classes if blank < 0 else blank

@@ -71,7 +71,9 @@ def embedding_lookup(params: TensorLike, ids: TensorLike, partition_strategy: st
     array([[4., 5.],
            [0., 1.]], dtype=float32)
     """
-    if params is None or isinstance(params, (list, tuple)) and not params:
+    if params is None:
+        raise ValueError("params must be specified")
+    if isinstance(params, (list, tuple)) and not params:
         raise ValueError("Need at least one param")
     if isinstance(params, (list, tuple)):
         parts = list(params)
@@ -99,7 +101,7 @@ def lookup_in_parts(params: TensorLike, ids: TensorLike, partition_strategy: str
         if partition_strategy == "mod":
             part, place = flat % count, flat // count
         elif partition_strategy == "div":
-            sizes = [p.shape[0].value for p in params]
+            sizes = [p.shape._size(0) for p in params]
             if None in sizes:
                 raise ValueError("embedding_lookup with \"div\" must know the first dimension of all parts")
             each, more = divmod(sum(sizes), count)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from thalweg.base.renamed_arguments import deprecated_argument_lookup
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
-from thalweg.operations import array_ops, math_ops
+from thalweg.operations import array_ops, checks, math_ops
 
 if TYPE_CHECKING:
     from thalweg.base.typing import IntLike, TensorLike
@@ -87,7 +87,7 @@ def _axis_last(x, axis):
 
 def _rows_of_classes(x):
     """x as a matrix whose rows are its last dimension: logits and labels of other ranks agree if these do."""
-    classes = x.shape[-1].value if x.shape.ndims else None
+    classes = x.shape._size(-1) if x.shape.ndims else None
     size = array_ops.shape(x)[-1:] if classes is None else [classes]
     rows = array_ops.reshape(x, array_ops.concat([[-1], size], 0))
     rows.set_shape([x.shape[:-1].num_elements() if x.shape.ndims else None, classes])
@@ -183,6 +183,9 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel: None = None, labels: Ten
                              f"for the last dimension (received {logits.shape}).")
         if logits.shape.ndims == 2:
             return apply("SparseSoftmaxCrossEntropyWithLogits", [logits, labels], name=scope).loss
+        if not (labels.shape.is_fully_defined() and logits.shape[:-1].is_fully_defined()):
+            alike = checks.assert_equal(array_ops.shape(labels), array_ops.shape(logits)[:-1])
+            labels = checks.with_dependencies([alike], labels)
         classes = array_ops.shape(logits)[-1]
         loss = apply("SparseSoftmaxCrossEntropyWithLogits",
                      [array_ops.reshape(logits, array_ops.stack([-1, classes])), array_ops.reshape(labels, [-1])]).loss

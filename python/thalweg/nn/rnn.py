@@ -41,15 +41,15 @@ def _transposed(x):
         order = array_ops.concat([[1, 0], math_ops.range_(2, rank)], 0)
         return array_ops.transpose(x, order)
     made = array_ops.transpose(x, [1, 0, *range(2, shape.ndims)])
-    made.set_shape(TensorShape([shape[1].value, shape[0].value]).concatenate(shape[2:]))
+    made.set_shape(TensorShape([shape._size(1), shape._size(0)]).concatenate(shape[2:]))
     return made
 
 
 def _batch_size(flat, axis=1):
     """A number where some input knows it, else a tensor."""
     for x in flat:
-        if x.shape.ndims is not None and x.shape.ndims > axis and x.shape[axis].value is not None:
-            return x.shape[axis].value
+        if x.shape.ndims is not None and x.shape.ndims > axis and x.shape._size(axis) is not None:
+            return x.shape._size(axis)
     return array_ops.shape(flat[0])[axis]
 
 
@@ -177,6 +177,8 @@ def dynamic_rnn(cell: RNNCell, inputs: Nested, sequence_length: TensorLike | Non
         flat = [convert_to_tensor(x) for x in nest.flatten(inputs)]
         if not time_major:
             flat = [_transposed(x) for x in flat]
+        for x in flat:
+            x.shape.with_rank_at_least(3)
         if sequence_length is not None:
             sequence_length = math_ops.cast(convert_to_tensor(sequence_length), dtypes.int32)
             if sequence_length.shape.ndims not in (None, 1):
@@ -213,10 +215,9 @@ def _known_size(x):
 
 def _loop(cell, inputs, flat, state, batch, parallel_iterations, swap_memory, lengths, dtype):
     shapes = [_known_size(x) for x in flat]
-    if len({s[0].value for s in shapes if s[0].value is not None}) > 1 or \
-            len({s[1].value for s in shapes if s[1].value is not None}) > 1:
+    if any(len({s._size(i) for s in shapes} - {None}) > 1 for i in (0, 1)):
         raise ValueError(f"Time steps and batch size must be the same for all inputs, saw shapes: {shapes}")
-    steps = shapes[0][0].value
+    steps = shapes[0]._size(0)
     steps = array_ops.shape(flat[0])[0] if steps is None else ops.constant(steps)
     sizes = cell.output_size
     types = [dtype or nest.flatten(state)[0].dtype] * len(nest.flatten(sizes))
@@ -245,7 +246,7 @@ def _loop(cell, inputs, flat, state, batch, parallel_iterations, swap_memory, le
         parallel_iterations=parallel_iterations, swap_memory=swap_memory)
     outputs = [r.stack() for r in results]
     for o, s in zip(outputs, nest.flatten(sizes)):
-        o.set_shape([shapes[0][0].value, known_batch, *_dims(s)])
+        o.set_shape([shapes[0]._size(0), known_batch, *_dims(s)])
     return nest.pack_sequence_as(sizes, outputs), state
 
 

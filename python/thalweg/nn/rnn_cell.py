@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def _depth(input_shape):
-    if input_shape[-1].value is None:
+    if input_shape._size(-1) is None:
         raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {input_shape}")
-    return input_shape[-1].value
+    return input_shape._size(-1)
 
 
 def _activation(given, default="tanh"):

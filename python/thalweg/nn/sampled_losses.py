@@ -80,7 +80,7 @@ def _sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, n
     ids = array_ops.concat([flat, sampled], 0)
     rows = embedding_lookup(weights, ids, partition_strategy=partition_strategy)
     all_biases = embedding_lookup(biases, ids, partition_strategy=partition_strategy)
-    count, size = array_ops.shape(flat)[0], rows.shape[1].value
+    count, size = array_ops.shape(flat)[0], rows.shape._size(1)
     true_rows, sampled_rows = rows[:count], rows[count:]
     true_biases, sampled_biases = all_biases[:count], all_biases[count:]
     products = array_ops.expand_dims(inputs, 1) * array_ops.reshape(true_rows, [-1, num_true, size])

@@ -204,7 +204,7 @@ def sufficient_statistics(x: TensorLike, axes: Sequence[int], shift: TensorLike 
     axes, keep = list(dict.fromkeys(axes)), bool(deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "sufficient_statistics", [x, shift]):
         x = convert_to_tensor(x, name="x")
-        sizes = [x.shape[a].value for a in axes] if x.shape.ndims is not None else [None]
+        sizes = [x.shape._size(a) for a in axes] if x.shape.ndims is not None else [None]
         if None in sizes:
             counts = math_ops.reduce_prod(array_ops.gather(array_ops.shape(x), axes))
             counts = math_ops.cast(counts, x.dtype.base_dtype, name="count")

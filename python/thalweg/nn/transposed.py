@@ -60,7 +60,7 @@ def conv_transpose(input: TensorLike, filters: TensorLike, output_shape: Dynamic
         shape = array_ops._shape_argument(output_shape)
         if shape.shape.ndims != 1:
             raise ValueError("output_shape must be a vector")
-        rank = shape.shape[0].value - 2
+        rank = shape.shape._size(0) - 2
         if rank not in (1, 2, 3):
             raise ValueError(f"output_shape must be of length 3, 4 or 5 but was {rank + 2}.")
         make = {1: conv1d_transpose, 2: nn.conv2d_transpose, 3: nn.conv3d_transpose}[rank]

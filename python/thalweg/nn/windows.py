@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from thalweg.graph.tensor import Tensor
 
 
-def _pair(value, data_format):
+def _pair(value, data_format, what="strides"):
     """Strides or sizes as the four numbers of the layout."""
     if value is None:
         return None
     values = [value] if isinstance(value, int) else list(value)
     if len(values) == 4:
         return values
+    if len(values) not in (1, 2):
+        raise ValueError(f"{what} should be of length 1, 2 or 4 but was {len(values)}")
     values = values * 2 if len(values) == 1 else values
     return [1, 1, *values] if data_format.startswith("NC") else [1, *values, 1]
 
@@ -83,7 +85,7 @@ def conv2d(input: TensorLike, filter: TensorLike | None = None, strides: int | S
     padding, explicit = _padding(padding)
     return apply("Conv2D", [input, filters],
                  {"strides": _pair(strides, data_format), "padding": padding, "explicit_paddings": explicit,
-                  "data_format": data_format, "dilations": _pair(dilations, data_format)}, name=name or "Conv2D")
+                  "data_format": data_format, "dilations": _pair(dilations, data_format, "dilations")}, name=name or "Conv2D")
 
 
 def conv2d_transpose(value: TensorLike | None = None, filter: TensorLike | None = None, output_shape: DynamicShape | None = None,
@@ -134,7 +136,7 @@ def conv2d_transpose(value: TensorLike | None = None, filter: TensorLike | None 
     filters = filter if filters is None else filters
     return apply("Conv2DBackpropInput", [output_shape, filters, value],
                  {"strides": _pair(strides, data_format), "padding": padding, "data_format": data_format,
-                  "dilations": _pair(dilations, data_format)}, name=name or "conv2d_transpose")
+                  "dilations": _pair(dilations, data_format, "dilations")}, name=name or "conv2d_transpose")
 
 
 def max_pool(value: TensorLike, ksize: int | Sequence[int], strides: int | Sequence[int], padding: str, data_format: str = "NHWC",
@@ -175,7 +177,7 @@ def max_pool(value: TensorLike, ksize: int | Sequence[int], strides: int | Seque
            [13., 15.]], dtype=float32)
     """
     return apply("MaxPool", [value if input is None else input],
-                 {"ksize": _pair(ksize, data_format), "strides": _pair(strides, data_format), "padding": padding.upper(),
+                 {"ksize": _pair(ksize, data_format, "ksize"), "strides": _pair(strides, data_format), "padding": padding.upper(),
                   "data_format": data_format}, name=name or "MaxPool")
 
 
@@ -217,7 +219,7 @@ def avg_pool(value: TensorLike, ksize: int | Sequence[int], strides: int | Seque
            [10.5, 12.5]], dtype=float32)
     """
     return apply("AvgPool", [value if input is None else input],
-                 {"ksize": _pair(ksize, data_format), "strides": _pair(strides, data_format), "padding": padding.upper(),
+                 {"ksize": _pair(ksize, data_format, "ksize"), "strides": _pair(strides, data_format), "padding": padding.upper(),
                   "data_format": data_format}, name=name or "AvgPool")
 
 

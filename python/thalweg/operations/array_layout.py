@@ -11,7 +11,7 @@ from thalweg import dtypes
 from thalweg.graph import graph
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, constant, convert_to_tensor, is_dense
-from thalweg.graph.shapes import TensorShape, as_shape
+from thalweg.graph.shapes import TensorShape, as_shape, dimension_at_index
 from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.graph.tensor_util import constant_value
 from thalweg.operations import array_ops, checks, math_ops
@@ -153,7 +153,7 @@ def repeat(input: TensorLike, repeats: TensorLike, axis: Axis | None = None, nam
             repeats = array_ops.broadcast_to(array_ops.reshape(repeats, []), array_ops.reshape(array_ops.shape(values)[axis], [1]))
         if repeats.shape.ndims != 1:
             raise ValueError(f"repeats must be a scalar or a vector, got shape {repeats.shape}")
-        if not repeats.shape[0].is_compatible_with(values.shape[axis]):
+        if not dimension_at_index(repeats.shape, 0).is_compatible_with(values.shape[axis]):
             raise ValueError(f"repeats must have one number for each of {values.shape[axis]} elements, got {repeats.shape}")
         size = array_ops.reshape(array_ops.shape(values)[axis], [1])
         with graph.control_dependencies([checks.assert_equal(array_ops.shape(repeats), size)]):

@@ -557,7 +557,7 @@ def unstack(value: TensorLike, num: int | None = None, axis: int = 0, name: str 
         dims = value.shape
         if dims.ndims is not None and not -dims.ndims <= axis < dims.ndims:
             raise ValueError(f"axis = {axis} not in [{-dims.ndims}, {dims.ndims})")
-        num = None if dims.ndims is None else dims[axis].value
+        num = dims._size(axis)
         if num is None:
             raise ValueError(f"Cannot infer num from shape {dims}")
     return apply("Unpack", [value], {"num": num, "axis": axis}, name=name)
@@ -598,6 +598,8 @@ def split(value: TensorLike, num_or_size_splits: int | IntsLike, axis: IntLike =
     if isinstance(num_or_size_splits, (int, np.integer)):
         return apply("Split", [axis, value], {"num_split": int(num_or_size_splits)}, name=name)
     sizes = convert_to_tensor(num_or_size_splits)
+    if num is None and not sizes.shape.is_fully_defined():
+        raise ValueError(f"Cannot infer num from shape {sizes}")
     return apply("SplitV", [value, sizes, axis], {"num_split": num or sizes.shape.as_list()[0]}, name=name)
 
 
@@ -876,8 +878,12 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
         mask = apply("NotEqual", [mask, apply("ZerosLike", [mask])])
     axis = axis or 0
     count = mask.shape.ndims
-    if count is None or count == 0:
-        raise ValueError("mask cannot be scalar, and its number of dimensions must be known.")
+    if count is None:
+        raise ValueError("Number of mask dimensions must be specified, even if some dimensions are None")
+    if count == 0:
+        raise ValueError("mask cannot be scalar.")
+    if isinstance(axis, int) and tensor.shape.ndims is not None:
+        tensor.shape[axis:axis + count].assert_is_compatible_with(mask.shape)
     with name_scope(name, "boolean_mask", [tensor, mask]) as scope:
         if axis == 0 and count == 1:
             chosen = apply("Cast", [mask], {"DstT": dtypes.int32})

@@ -8,7 +8,7 @@ from thalweg import dtypes
 from thalweg.graph import ops
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
-from thalweg.operations import array_ops, math_ops
+from thalweg.operations import array_ops, checks, math_ops
 
 if TYPE_CHECKING:
     from thalweg.base.typing import DTypeLike, IntLike, TensorLike
@@ -22,11 +22,15 @@ def remove_squeezable_dimensions(labels: TensorLike, predictions: TensorLike, ex
         labels, predictions = convert_to_tensor(labels), convert_to_tensor(predictions)
         if labels.shape.ndims is not None and predictions.shape.ndims is not None:
             difference = predictions.shape.ndims - labels.shape.ndims
-            if difference == expected_rank_diff + 1 and predictions.shape[-1].is_compatible_with(1):
+            if difference == expected_rank_diff + 1 and predictions.shape._size(-1) in (1, None):
                 predictions = array_ops.squeeze(predictions, [-1])
-            elif difference == expected_rank_diff - 1 and labels.shape[-1].is_compatible_with(1):
+            elif difference == expected_rank_diff - 1 and labels.shape._size(-1) in (1, None):
                 labels = array_ops.squeeze(labels, [-1])
         return labels, predictions
+
+
+def _within(numbers, num_classes, message):
+    return checks.with_dependencies([checks.assert_less(numbers, num_classes, message=message)], numbers)
 
 
 def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: IntLike | None = None,
@@ -40,6 +44,8 @@ def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: I
             num_classes = highest + ops.constant(1, dtypes.int64)
         else:
             num_classes = math_ops.cast(num_classes, dtypes.int64)
+            labels = _within(labels, num_classes, "`labels` out of bound")
+            predictions = _within(predictions, num_classes, "`predictions` out of bound")
         places = array_ops.stack([labels, predictions], axis=1)
         values = array_ops.ones_like(predictions, dtype) if weights is None else math_ops.cast(weights, dtype)
         return apply("ScatterNd", [places, values, array_ops.stack([num_classes, num_classes])], name=scope)

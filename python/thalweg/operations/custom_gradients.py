@@ -5,17 +5,19 @@ To the core such an operation is one step of the way back (GradientStep): where 
 """
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 from typing import TYPE_CHECKING
 
 from thalweg import nest
 from thalweg.graph import graph as graph_module
-from thalweg.graph.graph import name_scope
+from thalweg.graph.graph import GraphKeys, name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.tensor import IndexedSlices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from thalweg.base.typing import F, TensorLike
@@ -31,12 +33,14 @@ class _Node:
     def __init__(self, inputs: TensorLike, outputs: Sequence[Tensor], function: Callable[..., object]) -> None:
         self.inputs, self.outputs, self.function = inputs, outputs, function
 
-    def step(self, graph: Graph, scope: str) -> Callable[[list[Any]], list[Any]]:
-        """The function as the core calls it: new operations are under the scope, and in no loop as far as is known here."""
-        def gradients(incoming: list[Any]) -> list[Any]:
+    def step(self, graph: Graph, scope: str) -> Callable[[object, list[Any]], list[Any]]:
+        """The function as the core calls it: new operations are under the scope, and in no loop as far as is known here. Gradients
+        that it asks for itself go to the core with the place that it was called with."""
+        def gradients(place: object, incoming: list[Any]) -> list[Any]:
             if self.function is None:
                 return [None] * len(self.inputs)
-            with graph.as_default(), graph.control_dependencies(None), name_scope(f"{scope}/{self.outputs[0].op.name}_grad/"):
+            with (graph.as_default(), graph.control_dependencies(None), name_scope(f"{scope}/{self.outputs[0].op.name}_grad/"),
+                  _at(graph, place)):
                 given = [apply("ZerosLike", [o]) if g is None else IndexedSlices(*g) if isinstance(g, tuple) else g
                          for g, o in zip(incoming, self.outputs)]
                 found = self.function(*given)
@@ -47,6 +51,16 @@ class _Node:
 
 def _parts(gradient):
     return (gradient.values, gradient.indices, gradient.dense_shape) if isinstance(gradient, IndexedSlices) else convert_to_tensor(gradient)
+
+
+@contextlib.contextmanager
+def _at(graph: Graph, place: object) -> Iterator[None]:
+    state = graph._state
+    old, state.gradient_place = state.gradient_place, place
+    try:
+        yield
+    finally:
+        state.gradient_place = old
 
 
 class RegisterGradient:
@@ -76,18 +90,58 @@ NotDifferentiable = NoGradient
 
 
 def custom_gradient(f: Callable[..., object]) -> Callable[..., Any]:
-    """A function that gives (result, gradient function): gradients through the result ask that function."""
+    """A function that gives (result, gradient function): gradients through the result ask that function. Where the result depends on
+    trainable variables, it is asked with `variables`, and gives (gradients of the arguments, list of those of the variables)."""
     @functools.wraps(f)
     def decorated(*args, **kwargs):
         tensors = [apply("Identity", [convert_to_tensor(a)]) for a in args]
         result, gradient = f(*tensors, **kwargs)
-        outputs = [apply("Identity", [convert_to_tensor(r)]) for r in nest.flatten(result)]
+        results = [convert_to_tensor(r) for r in nest.flatten(result)]
         graph = graph_module.get_default_graph()
-        node = _Node(tensors, outputs, gradient)
+        variables = _variables_behind(graph, results, tensors)
+        handles = [apply("Identity", [v._ref_tensor]) for v in variables]
+        outputs = [apply("Identity", [r]) for r in results]
+        node = _Node(tensors + handles, outputs, _with_variables(gradient, variables) if variables else gradient)
         for output in outputs:
             graph.__dict__.setdefault("_custom_nodes", {})[output.op._id] = node
         return nest.pack_sequence_as(result, outputs)
     return decorated
+
+
+def _variables_behind(graph, results, args):
+    """The trainable variables that results depend on other than by way of args."""
+    outermost = graph
+    while outermost._captures is not None:
+        outermost = outermost._outer
+    known = {v._ref_tensor: v for v in outermost.get_collection(GraphKeys.TRAINABLE_VARIABLES) if hasattr(v, "_ref_tensor")}
+    seen, found, pending = {a.op for a in args}, {}, list(results) if known else []
+    while pending:
+        tensor = pending.pop()
+        while tensor.graph._captures is not None and tensor.op.type == "Placeholder":
+            outside = [o for o, inside in tensor.graph._captures.items() if inside == tensor]
+            if not outside:
+                break
+            tensor = outside[0]
+        if tensor in known:
+            found[tensor] = known[tensor]
+        elif tensor.op not in seen:
+            seen.add(tensor.op)
+            pending += [i for i in tensor.op.inputs if i is not None]
+    return list(found.values())
+
+
+def _with_variables(gradient, variables):
+    spec = inspect.getfullargspec(gradient)
+    if "variables" not in spec.args + spec.kwonlyargs and not spec.varkw:
+        raise TypeError("If using @custom_gradient with a function that uses variables, then grad_fn must accept a keyword argument "
+                        "'variables'.")
+
+    def both(*incoming):
+        of_args, of_variables = gradient(*incoming, variables=variables)
+        if len(of_variables) != len(variables):
+            raise ValueError("Must return gradient for each variable from @custom_gradient grad_fn.")
+        return [*(of_args if isinstance(of_args, (list, tuple)) else [of_args]), *of_variables]
+    return both
 
 
 def between(graph: Graph, ys: Any) -> list[Any]:

@@ -86,7 +86,7 @@ def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
     [ 9 12]
     """
     if not inputs or not isinstance(inputs, (list, tuple)):
-        raise ValueError("inputs must be a list of at least one Tensor with the same dtype and shape")
+        raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape")
     inputs = [convert_to_tensor(i) for i in inputs]
     if len(inputs) == 1:
         return apply("Identity", inputs, name=name) if name else inputs[0]

@@ -8,7 +8,7 @@ from thalweg import dtypes
 from thalweg.graph import graph
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
-from thalweg.operations import array_ops
+from thalweg.operations import array_ops, checks
 from thalweg.operations.array_ops import _shape_argument
 
 if TYPE_CHECKING:
@@ -169,7 +169,10 @@ def random_crop(value: TensorLike, size: IntsLike, seed: int | None = None, name
     """A part of `size` at a random place."""
     with name_scope(name, "random_crop", [value, size]) as scope:
         value, size = convert_to_tensor(value, name="value"), convert_to_tensor(size, dtype=dtypes.int32, name="size")
-        limit = array_ops.shape(value) - size + 1
+        shape = array_ops.shape(value)
+        fits = checks.Assert(apply("All", [apply("GreaterEqual", [shape, size]), [0]]), ["Need value.shape >= size, got ", shape, size],
+                             summarize=1000)
+        limit = checks.with_dependencies([fits], shape) - size + 1
         offset = random_uniform(array_ops.shape(limit), maxval=2**31 - 1, dtype=dtypes.int32, seed=seed) % limit
         return array_ops.slice_(value, offset, size, name=scope)
 

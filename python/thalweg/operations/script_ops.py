@@ -30,6 +30,9 @@ class _Function:
         self.function = function
 
 
+_SAID = {"float16": "half", "float32": "float", "float64": "double"}  # how TensorFlow names types here
+
+
 def _code_of(error):
     """The code of an error that left a function, as TensorFlow chooses it."""
     for kinds, name in (((ValueError, TypeError), "INVALID_ARGUMENT"), (StopIteration, "OUT_OF_RANGE"),
@@ -73,13 +76,16 @@ def _checked(token, arrays, types):
         return errors.INVALID_ARGUMENT, f"{token} returns {len(arrays)} values, but expects to see {len(types)} values."
     for i, (array, number) in enumerate(zip(arrays, types)):
         wanted = dtypes.as_dtype(number)
+        if array.dtype.kind == "O" and array.ndim == 0 and not isinstance(array.item(), (bytes, str)):
+            return errors.INTERNAL, f"Unsupported object type {type(array.item()).__name__}"
         try:
             found = dtypes.string if array.dtype.kind == "O" else dtypes.as_dtype(array.dtype)
         except TypeError:
             found = None
         if found is not wanted:
             name = array.dtype.name if found is None else found.name
-            return errors.INVALID_ARGUMENT, f"{i}-th value returned by {token} is {name}, but expects {wanted.name}"
+            return errors.INVALID_ARGUMENT, (f"{i}-th value returned by {token} is {_SAID.get(name, name)}, but expects "
+                                             f"{_SAID.get(wanted.name, wanted.name)}")
     return arrays
 
 

@@ -12,6 +12,7 @@ from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.sparse_tensor import SparseTensor, SparseTensorValue
 from thalweg.graph.tensor import IndexedSlices
+from thalweg.graph.tensor_util import constant_value_as_shape
 from thalweg.operations import array_ops, math_ops
 from thalweg.operations.checks import Assert, with_dependencies
 
@@ -60,6 +61,10 @@ def sparse_reshape(sp_input: SparseLike, shape: DynamicShape, name: str | None =
     """The same elements in another shape."""
     sp_input = as_sparse(sp_input)
     shape = math_ops.cast(shape, dtypes.int64)
+    before, after = constant_value_as_shape(sp_input.dense_shape), constant_value_as_shape(shape)
+    if before.is_fully_defined() and after.is_fully_defined() and before.num_elements() != after.num_elements():
+        raise ValueError(f"Cannot reshape a tensor with {before.num_elements()} elements to shape {after.as_list()} "
+                         f"({after.num_elements()} elements).")
     indices, shape = apply("SparseReshape", [sp_input.indices, sp_input.dense_shape, shape], name=name)
     return SparseTensor(indices, sp_input.values, shape)
 
@@ -289,7 +294,7 @@ def sparse_segment_sqrt_n(data: TensorLike, indices: TensorLike, segment_ids: Te
 def sparse_expand_dims(sp_input: SparseLike, axis: int | None = None, name: str | None = None) -> SparseTensor:
     """A dimension of size one more, at `axis` (by default the last)."""
     sp_input = as_sparse(sp_input)
-    rank = sp_input.dense_shape.shape[0].value
+    rank = sp_input.dense_shape.shape._size(0)
     if rank is None:
         raise ValueError("tw.sparse.expand_dims needs a known rank")
     axis = rank if axis is None else axis

@@ -2,14 +2,15 @@
 """Models to run, not to change: a SavedModel, a MetaGraph or a GraphDef as an object that is called with arrays."""
 from __future__ import annotations
 
+import json
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thalweg import _core, dtypes
 from thalweg.graph import environment, session as _errors_of_runs  # noqa: F401  (which exceptions they are)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from thalweg.base.typing import PathLike
 
@@ -107,6 +108,88 @@ class Model(_core.Model):
         """
         return self._prepare(name)
 
+    def fetch(self, tensors: str | Sequence[str], inputs: Mapping[str, Any] | None = None, signature: str | None = None) -> Any:
+        """Any tensors of the model's graph; only what they need runs.
+
+        Parameters
+        ----------
+        tensors : str or sequence of str
+            Outputs of the signature, or tensors: "dense/BiasAdd:0".
+        inputs : dict, optional
+            Values of inputs of the signature, or of any tensors, by name; of their own type: nothing is converted.
+        signature : str, optional
+            By default "serving_default", or the only one; a graph without any has tensors, too.
+
+        Returns
+        -------
+        array or list of array
+        """
+        wanted = [tensors] if isinstance(tensors, str) else list(tensors)
+        found = self._fetch(signature, wanted, dict(inputs or {}))
+        return found[0] if isinstance(tensors, str) else found
+
+    def convert(self, out: PathLike, signature: str | None = None, *, saved_model: bool = False, fold_batch_norms: bool = True) -> None:
+        """Writes what a signature computes as a frozen graph: no variables, no functions, nothing that it does not need.
+
+        Inputs and outputs are called as the signature calls them, so that `load(out)` has the same signature. TensorFlow reads it, too.
+
+        Parameters
+        ----------
+        out : str or path
+            A GraphDef's file, which is text where its name ends in ".pbtxt"; a SavedModel's folder.
+        signature : str, optional
+            By default "serving_default", or the only one.
+        saved_model : bool
+            A SavedModel, which also holds the contents of the tables, instead of a GraphDef.
+        fold_batch_norms : bool
+            Batch normalizations become part of the weights before them, which rounds these once. Without, results are the same bits.
+
+        Raises
+        ------
+        errors.FailedPreconditionError
+            The signature changes its variables, or needs a table and a GraphDef is asked for.
+        """
+        self._convert(signature, out, saved_model, not fold_batch_norms)
+
+    def costs(self, signature: str | None = None, batch: int = 1, shapes: Mapping[str, Sequence[int | None]] | None = None) -> dict[str, Any]:
+        """What a step of a signature costs: arithmetic operations, bytes that are moved, memory.
+
+        Parameters
+        ----------
+        signature : str, optional
+            By default "serving_default", or the only one.
+        batch : int
+            The first dimension of inputs that leave it open.
+        shapes : dict, optional
+            Shapes of inputs, by name, that are known better than the signature knows them.
+
+        Returns
+        -------
+        dict
+            "flops", "bytes", "parameter_bytes", "peak_bytes" and "operations", as `thalweg inspect --json --batch` writes them.
+        """
+        known = {name: [-1 if d is None else int(d) for d in shape] for name, shape in (shapes or {}).items()}
+        return json.loads(self._costs(signature, batch, known))
+
+    def verify(self, inputs: Mapping[str, Any], values: Mapping[str, Any], signature: str | None = None, *, atol: float = 1e-6,
+               rtol: float = 1e-4) -> dict[str, Any]:
+        """Runs a signature with recorded inputs and compares recorded values of it, or of any tensors of the graph.
+
+        Parameters
+        ----------
+        inputs, values : dict
+            Arrays by names of the signature or of tensors, "dense/BiasAdd:0".
+        atol, rtol : float
+            Floating-point numbers a and b are equal where |a - b| <= atol + rtol * |b|.
+
+        Returns
+        -------
+        dict
+            "same"; "first", the place in "values" of the first that differs, or None; "values", each with its difference, in an
+            order in which they can be computed.
+        """
+        return json.loads(self._verify(signature, dict(inputs), dict(values), atol, rtol))
+
     def __repr__(self) -> str:
         about = "".join(f", {what}" for what in (self.kind, f"tags {self.tags}" if self.tags else "") if what)
         unknown = f"\n  unknown operations: {self.unknown_operations}" if self.unknown_operations else ""
@@ -146,4 +229,4 @@ def load(path: PathLike, tags: str | Sequence[str] | None = None) -> Model:
     >>> model(x=[[1, 2]])
     array([[2., 3.]], dtype=float32)
     """
-    return Model(environment.environment(), os.fsdecode(path), [tags] if isinstance(tags, str) else list(tags or ()))
+    return Model(environment.environment(), os.fspath(path), [tags] if isinstance(tags, str) else list(tags or ()))

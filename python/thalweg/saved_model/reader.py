@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from thalweg import messages
+from thalweg import _core, errors, messages
 from thalweg.saved_model import constants as keys
 from thalweg.saving.meta_graph_import import import_parts
 
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
 
     from thalweg.base.typing import PathLike
     from thalweg.graph.session import Session
-    from thalweg.messages import MetaGraphDef, SavedModel
-
-_INIT_SIGNATURE = "__saved_model_init_op"
+    from thalweg.messages import MetaGraphDef
 
 
 def maybe_saved_model_directory(export_dir: PathLike) -> bool:
@@ -26,55 +25,26 @@ def maybe_saved_model_directory(export_dir: PathLike) -> bool:
         keys.SAVED_MODEL_FILENAME_PB, keys.SAVED_MODEL_FILENAME_PBTXT))
 
 
-def read(export_dir: PathLike) -> SavedModel:
-    """The SavedModel message of a directory."""
-    path = os.path.join(export_dir, keys.SAVED_MODEL_FILENAME_PB)
-    if os.path.isfile(path):
-        with open(path, "rb") as f:
-            data = f.read()
-        try:
-            return messages.SavedModel.FromString(data)
-        except ValueError as error:
-            raise OSError(f"Cannot parse file {path}: {error}.") from None
-    if os.path.isfile(os.path.join(export_dir, keys.SAVED_MODEL_FILENAME_PBTXT)):
-        raise NotImplementedError(f"SavedModels as text are written but not read here: {export_dir}")
-    raise OSError(f"SavedModel file does not exist at: {export_dir}/{{{keys.SAVED_MODEL_FILENAME_PBTXT}|"
-                  f"{keys.SAVED_MODEL_FILENAME_PB}}}")
-
-
-def _with_tags(model, tags, export_dir):
+def read(export_dir: PathLike, tags: str | Sequence[str]) -> tuple[MetaGraphDef, dict[str, Any]]:
+    """The MetaGraphDef with the tags, and whether it has variables, what makes it ready, which files it needs. Where there is none,
+    TensorFlow's exceptions with its words, for programs that look for them, and then what the library says."""
     wanted = {tags} if isinstance(tags, str) else set(tags)
-    for found in model.meta_graphs:
+    if not maybe_saved_model_directory(export_dir):
+        raise OSError(f"SavedModel file does not exist at: {export_dir}/{{{keys.SAVED_MODEL_FILENAME_PBTXT}|"
+                      f"{keys.SAVED_MODEL_FILENAME_PB}}}")
+    try:
+        data, facts = _core.read_saved_model(export_dir, sorted(wanted))
+        found = messages.MetaGraphDef.FromString(data)
         if set(found.meta_info_def.tags) == wanted:
-            return found
-    there = [sorted(m.meta_info_def.tags) for m in model.meta_graphs]
-    raise RuntimeError(f"MetaGraphDef associated with tags {str(sorted(wanted))[1:-1]} could not be found in SavedModel {export_dir}, which "
-                       f"has {there}")
-
-
-def _asset_feeds(found, export_dir, prefix):
-    """{tensor that names a file: where the file is now}"""
-    assets = list(found.asset_file_def)
-    if not assets and keys.ASSETS_KEY in found.collection_def:
-        for item in found.collection_def[keys.ASSETS_KEY].any_list.value:
-            assets.append(messages.AssetFileDef.FromString(item.value))
-    return {prefix + a.tensor_info.name: os.path.join(export_dir, keys.ASSETS_DIRECTORY, a.filename) for a in assets}
-
-
-def _init_op(found, prefix):
-    """The name of the operation that makes a loaded graph ready, or None."""
-    if _INIT_SIGNATURE in found.signature_def:
-        outputs = found.signature_def[_INIT_SIGNATURE].outputs
-        if _INIT_SIGNATURE in outputs:
-            return prefix + outputs[_INIT_SIGNATURE].name
-    for key in (keys.MAIN_OP_KEY, keys.LEGACY_INIT_OP_KEY):
-        if key in found.collection_def:
-            listed = found.collection_def[key].node_list.value
-            if len(listed) > 1:
-                raise RuntimeError(f"Expected exactly one SavedModel init op. Found: {list(listed)}.")
-            if listed:
-                return prefix + listed[0]
-    return None
+            return found, json.loads(facts)
+        said = f"there is {sorted(found.meta_info_def.tags)}"
+    except errors.NotFoundError as error:
+        said = error.message
+    except errors.InvalidArgumentError as error:
+        if "this is no SavedModel" not in error.message:
+            raise
+        raise OSError(f"Cannot parse file {error.message}") from None
+    raise RuntimeError(f"MetaGraphDef associated with tags {str(sorted(wanted))[1:-1]} could not be found in SavedModel {export_dir}: {said}")
 
 
 def _into_a_session(load):
@@ -95,15 +65,15 @@ def load(sess: Session, tags: str | Sequence[str], export_dir: PathLike, import_
          **saver_kwargs: object) -> MetaGraphDef:
     """Adds the graph under the tags to the session's, restores its variables, runs its first operation; gives its MetaGraphDef."""
     export_dir = os.fsdecode(export_dir)
-    found = _with_tags(read(export_dir), tags, export_dir)
+    found, facts = read(export_dir, tags)
     prefix = import_scope + "/" if import_scope else ""
     with sess.graph.as_default():
         import_parts(found, saver_kwargs.get("clear_devices", False), import_scope)
-    variables = os.path.join(export_dir, keys.VARIABLES_DIRECTORY, keys.VARIABLES_FILENAME)
-    if found.HasField("saver_def") and found.saver_def.restore_op_name and os.path.exists(variables + ".index"):
+    if found.HasField("saver_def") and found.saver_def.restore_op_name and facts["has_variables"]:
+        variables = os.path.join(export_dir, keys.VARIABLES_DIRECTORY, keys.VARIABLES_FILENAME)
         sess.run(sess.graph.get_operation_by_name(prefix + found.saver_def.restore_op_name),
                  {prefix + found.saver_def.filename_tensor_name: variables})
-    first = _init_op(found, prefix)
-    if first is not None:
-        sess.run(sess.graph.as_graph_element(first), _asset_feeds(found, export_dir, prefix))
+    if facts["initializer"]:
+        assets = {prefix + tensor: os.path.join(export_dir, file) for tensor, file in facts["assets"].items()}
+        sess.run(sess.graph.as_graph_element(prefix + facts["initializer"]), assets)
     return found

@@ -457,7 +457,10 @@ class Saver:
         save_path = self._existing(save_path)
         if partial:
             return CheckpointDifferences.of_rows(self._core.compare(sess, save_path))
-        self._core.restore(sess, save_path)
+        try:
+            self._core.restore(sess, save_path)
+        except (errors.InvalidArgumentError, errors.NotFoundError) as error:
+            raise type(error)(error.node_def, error.op, f"Restoring from checkpoint failed. {error.message}") from None
         return None
 
     def compare(self, save_path: PathLike) -> CheckpointDifferences:

@@ -273,6 +273,8 @@ def _element_shapes(lists, shapes, enqueue_many):
         shape = found[0]
         for other in found[1:]:
             shape = shape.merge_with(other)
+        if shape.ndims is None:
+            raise ValueError(f"Cannot infer Tensor's rank: {same[0]}")
         merged.append(shape)
     return merged
 

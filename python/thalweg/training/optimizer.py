@@ -289,7 +289,7 @@ class Optimizer(optimizer_rules.Rules):
             made = variables.Variable._of(handle, initializer, value)
             if primary is not None:
                 save_slices.follow(made, of.get(primary.op.name))
-            known.append((made, primary, slot.removesuffix("_slot")))
+            known.append((made, primary, slot))
             target.add_to_collection(GraphKeys.GLOBAL_VARIABLES, made)
         return update
 

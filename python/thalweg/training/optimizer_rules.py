@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules of the usual optimizers, step by step: for subclasses in Python that leave some of the steps as they are.
 
-Tensors and parameters have TensorFlow's private names (`_lr_t`, `_beta1` ...), which such subclasses use.
+What a rule is, stands in the core's table. Tensors and parameters have TensorFlow's private names (`_lr_t`, `_beta1` ...), which
+such subclasses use.
 """
+import functools
+
 from thalweg.graph import graph, ops
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
@@ -10,115 +13,85 @@ from thalweg.variables import variables
 
 
 class _Rule:
-    """parameters: constructor's name -> attribute; slots: slot -> its first value (None: zeros); update: the operation's name
-    after Apply, and the order of its inputs, slots before parameters."""
+    """A row of the core's table, with TensorFlow's names for what holds it: attributes the parameters (name -> attribute), tensors
+    those of them that the operation takes."""
 
-    def __init__(self, update, parameters, slots=(), order=(), gradient_at=None):
-        self.update, self.parameters, self.slots = update, parameters, dict(slots)
-        self.order, self.gradient_at = order, gradient_at
+    def __init__(self, kind, operation, has_nesterov, arguments, slots, defaults):
+        self.operation, self.has_nesterov, self.arguments, self.slots = operation, has_nesterov, arguments[1:], slots
+        self.defaults = defaults
+        short = kind in ("Adam", "Adadelta")
+        self.attributes = {name: "_lr" if short and name == "learning_rate" else "_" + name for name in defaults}
+        self.tensors = {a: self.attributes[a] + ("_t" if short else "_tensor") for a in arguments if a in defaults}
+        self.powers = [a for a in arguments if a.endswith("_power") and a not in defaults]
 
 
-_PENALTIES = {"learning_rate": "_learning_rate", "l1_regularization_strength": "_l1_regularization_strength",
-              "l2_regularization_strength": "_l2_regularization_strength"}
-_FTRL = {**_PENALTIES, "learning_rate_power": "_learning_rate_power", "initial_accumulator_value": "_initial_accumulator_value"}
-_RULES = {
-    "GradientDescent": _Rule("GradientDescent", {"learning_rate": "_learning_rate"}, order=["learning_rate"]),
-    "Momentum": _Rule("Momentum", {"learning_rate": "_learning_rate", "momentum": "_momentum"}, {"momentum": None},
-                      ["learning_rate", "momentum"], gradient_at=1),
-    "Adagrad": _Rule("Adagrad", {"learning_rate": "_learning_rate", "initial_accumulator_value": "_initial_accumulator_value"},
-                     {"accumulator": "_initial_accumulator_value"}, ["learning_rate"]),
-    "Adadelta": _Rule("Adadelta", {"learning_rate": "_lr", "rho": "_rho", "epsilon": "_epsilon"},
-                      {"accum": None, "accum_update": None}, ["learning_rate", "rho", "epsilon"]),
-    "RMSProp": _Rule("RMSProp", {"learning_rate": "_learning_rate", "decay": "_decay", "momentum": "_momentum",
-                                 "epsilon": "_epsilon"}, {"rms": 1.0, "momentum": None},
-                     ["learning_rate", "decay", "momentum", "epsilon"]),
-    "CenteredRMSProp": _Rule("CenteredRMSProp", {"learning_rate": "_learning_rate", "decay": "_decay", "momentum": "_momentum",
-                                                 "epsilon": "_epsilon"}, {"mg": None, "rms": 1.0, "momentum": None},
-                             ["learning_rate", "decay", "momentum", "epsilon"]),
-    "Ftrl": _Rule("Ftrl", _FTRL, {"accum": "_initial_accumulator_value", "linear": None},
-                  ["learning_rate", "l1_regularization_strength", "l2_regularization_strength", "learning_rate_power"],
-                  gradient_at=0),
-    "FtrlV2": _Rule("FtrlV2", {**_FTRL, "l2_shrinkage_regularization_strength": "_l2_shrinkage_regularization_strength"},
-                    {"accum": "_initial_accumulator_value", "linear": None},
-                    ["learning_rate", "l1_regularization_strength", "l2_regularization_strength",
-                     "l2_shrinkage_regularization_strength", "learning_rate_power"], gradient_at=0),
-    "ProximalGradientDescent": _Rule("ProximalGradientDescent", _PENALTIES, (),
-                                     ["learning_rate", "l1_regularization_strength", "l2_regularization_strength"]),
-    "ProximalAdagrad": _Rule("ProximalAdagrad", {**_PENALTIES, "initial_accumulator_value": "_initial_accumulator_value"},
-                             {"accumulator": "_initial_accumulator_value"},
-                             ["learning_rate", "l1_regularization_strength", "l2_regularization_strength"]),
-    "Adam": _Rule("Adam", {"learning_rate": "_lr", "beta1": "_beta1", "beta2": "_beta2", "epsilon": "_epsilon"},
-                  {"m": None, "v": None}, ["learning_rate", "beta1", "beta2", "epsilon"]),
-}
-# What TensorFlow calls the tensor of a parameter.
-_TENSORS = {"_learning_rate": "_learning_rate_tensor", "_decay": "_decay_tensor", "_momentum": "_momentum_tensor", "_lr": "_lr_t",
-            "_beta1": "_beta1_t", "_beta2": "_beta2_t", "_epsilon": "_epsilon_t", "_rho": "_rho_t",
-            **{p: p + "_tensor" for p in ("_l1_regularization_strength", "_l2_regularization_strength", "_learning_rate_power",
-                                               "_l2_shrinkage_regularization_strength")}}
+@functools.cache
+def _rules():
+    from thalweg import _core
+    return {kind: _Rule(kind, *row) for kind, row in _core.optimizer_kinds().items()}
 
 
 class Rules:
     """Steps of Optimizer for the kinds above."""
 
     def _rule(self, step):
-        rule = _RULES.get(self._kind)
+        rule = _rules().get(self._kind)
         if rule is None:
             raise NotImplementedError(f"{type(self).__name__} has no {step}" if self._kind is None else
                                       f"a subclass of the optimizer {self._kind} with steps of its own")
         return rule
 
     def _set_rule_parameters(self):
-        rule = _RULES.get(self._kind)
-        for name, attribute in rule.parameters.items() if rule else ():
-            setattr(self, attribute, self._parameters.get(name))
+        rule = _rules().get(self._kind)
+        for name, attribute in rule.attributes.items() if rule else ():
+            setattr(self, attribute, self._parameters.get(name, rule.defaults[name]))
         if self._kind == "Momentum":
             self._use_nesterov = self._nesterov
 
     def _create_rule_slots(self, var_list):
-        rule = _RULES.get(self._kind)
+        rule = _rules().get(self._kind)
         if rule is None:
             return
-        if self._kind == "Adam":
-            first = min(var_list, key=lambda v: v.name)
-            self._create_non_slot_variable(initial_value=self._beta1, name="beta1_power", colocate_with=first)
-            self._create_non_slot_variable(initial_value=self._beta2, name="beta2_power", colocate_with=first)
+        for power in rule.powers:
+            beta = getattr(self, rule.attributes[power.removesuffix("_power")])
+            self._create_non_slot_variable(initial_value=beta, name=power, colocate_with=min(var_list, key=lambda v: v.name))
         for v in var_list:
-            for slot, value in rule.slots.items():
-                if value is None:
+            for slot, initial in rule.slots.items():
+                if initial == "0":
                     self._zeros_slot(v, slot, self._name)
                     continue
-                value = getattr(self, value) if isinstance(value, str) else value
+                value = 1.0 if initial == "1" else getattr(self, rule.attributes[initial])
                 first = array_ops.fill(v.shape.as_list(), math_ops.cast(value, v.dtype.base_dtype))
                 self._get_or_make_slot(v, first, slot, self._name)
 
     def _prepare_rule(self):
-        rule = _RULES.get(self._kind)
-        for attribute in rule.parameters.values() if rule else ():
-            if attribute in _TENSORS:
-                value = self._call_if_callable(getattr(self, attribute))
-                setattr(self, _TENSORS[attribute], convert_to_tensor(value, name=attribute.strip("_")))
+        rule = _rules().get(self._kind)
+        for name, tensor in rule.tensors.items() if rule else ():
+            attribute = rule.attributes[name]
+            value = self._call_if_callable(getattr(self, attribute))
+            setattr(self, tensor, convert_to_tensor(value, name=attribute.strip("_")))
 
-    def _rule_inputs(self, rule, var):
-        """(slots, tensors of the parameters in the variable's type)."""
-        tensors = [math_ops.cast(getattr(self, _TENSORS[rule.parameters[p]]), var.dtype.base_dtype) for p in rule.order]
-        slots = [self.get_slot(var, s) for s in rule.slots]
-        if self._kind == "Adam":
-            tensors[:0] = [math_ops.cast(p, var.dtype.base_dtype) for p in self._get_beta_accumulators()]
-        return slots, tensors
+    def _rule_inputs(self, rule, var, gradient):
+        """The arguments after the variable, numbers in its type; `gradient` is [values], or [values, indices]."""
+        powers = dict(zip(rule.powers, self._get_beta_accumulators())) if rule.powers else {}
+        for argument in rule.arguments:
+            if argument == "grad":
+                yield from gradient
+            elif argument.endswith("_slot"):
+                yield self.get_slot(var, argument.removesuffix("_slot"))
+            else:
+                number = powers[argument] if argument in powers else getattr(self, rule.tensors[argument])
+                yield math_ops.cast(number, var.dtype.base_dtype)
 
     def _apply_rule(self, grad, var, step):
-        rule = self._rule(step)
-        slots, tensors = self._rule_inputs(rule, var)
-        tensors.insert(len(tensors) if rule.gradient_at is None else rule.gradient_at, grad)
-        return self._run_rule("Apply" + rule.update, var, slots, tensors)
+        return self._run_rule(self._rule(step), "Apply", var, [grad])
 
-    def _run_rule(self, name, var, slots, tensors):
+    def _run_rule(self, rule, form, var, gradient):
         attrs = {"use_locking": self._use_locking}
-        if self._kind == "Momentum" or name == "ApplyAdam":
+        if rule.has_nesterov:
             attrs["use_nesterov"] = self._nesterov
-        if getattr(var, "_resource", False):
-            return apply("Resource" + name, [var, *slots, *tensors], attrs)
-        return apply(name, [var, *slots, *tensors], attrs).op
+        name, inputs = form + rule.operation, [var, *self._rule_inputs(rule, var, gradient)]
+        return apply("Resource" + name, inputs, attrs) if getattr(var, "_resource", False) else apply(name, inputs, attrs).op
 
     def _apply_sparse_rule(self, grad, var, indices, step):
         rule = self._rule(step)
@@ -128,10 +101,7 @@ class Rules:
         if self._kind == "Adam":
             return self._apply_sparse_shared(grad, var, indices, lambda x, i, v: variables.scatter("Add", x, i, v,
                                                                                                   self._use_locking))
-        slots, tensors = self._rule_inputs(rule, var)
-        at = len(tensors) if rule.gradient_at is None else rule.gradient_at
-        tensors[at:at] = [grad, indices]
-        return self._run_rule("SparseApply" + rule.update, var, slots, tensors)
+        return self._run_rule(rule, "SparseApply", var, [grad, indices])
 
     # ---- Adam ----
     def _get_beta_accumulators(self):

@@ -34,23 +34,12 @@ def enable_control_flow_v2() -> None:
     """Changes nothing: loops and conditionals compute the same either way."""
 
 
-def _refused(what, purpose):
-    def enable() -> NoReturn:
-        raise NotImplementedError(f"tf.{what} is not there: {purpose}")
-    enable.__name__ = enable.__qualname__ = what
-    enable.__doc__ = f"Not here: {purpose}."
-    return enable
-
-
-enable_v2_tensorshape = _refused("enable_v2_tensorshape", "sizes in shapes are Dimension objects, as in TensorFlow 1")
-enable_tensor_equality = _refused("enable_tensor_equality", "== compares which tensors they are, as in TensorFlow 1")
+def enable_tensor_equality() -> NoReturn:
+    """Not here: == compares which tensors they are, as in TensorFlow 1."""
+    raise NotImplementedError("tf.enable_tensor_equality is not there: == compares which tensors they are, as in TensorFlow 1")
 
 
 def disable_control_flow_v2() -> None:
-    """Nothing to switch off."""
-
-
-def disable_v2_tensorshape() -> None:
     """Nothing to switch off."""
 
 

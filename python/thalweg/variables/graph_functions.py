@@ -23,6 +23,7 @@ from thalweg.control import functions, type_specs
 from thalweg.graph import graph as graph_module, ops
 from thalweg.graph.op_definitions import is_stateful
 from thalweg.graph.tensor import IndexedSlices, Operation, Tensor
+from thalweg.operations import custom_gradients
 from thalweg.variables import variable_scopes
 
 if TYPE_CHECKING:
@@ -33,8 +34,31 @@ if TYPE_CHECKING:
     from thalweg.messages import FunctionDef
 
 
+class _Effects:
+    """Stateful operations run in the order in which they are made, outside of loops and conditionals within."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph, self.context, self.last = graph, graph._state.context, None
+
+    def _is_one(self, op, context):
+        return context is self.context and op != "Placeholder" and (
+            is_stateful(op) or op in self._graph.__dict__.get("_stateful_functions", ()))
+
+    def before(self, op: str, inputs: Sequence[Tensor | None], controls: list[Operation], context: object) -> list[Operation]:
+        """What an operation that is to be made waits for."""
+        last = self.last
+        if last is None or not self._is_one(op, context) or last in controls or any(t is not None and t.op is last for t in inputs):
+            return controls
+        return [*controls, last]
+
+    def made(self, op: Operation, context: object) -> None:
+        """An operation has been made."""
+        if self._is_one(op.type, context):
+            self.last = op
+
+
 class _TracedGraph(functions.BodyGraph):
-    """A body whose stateful operations run in the order in which they are made, outside of loops and conditionals."""
+    """A body whose effects come in the order in which they are made."""
 
     def __new__(cls, outer: Graph, may_make_variables: bool):
         return super().__new__(cls, outer)
@@ -42,7 +66,7 @@ class _TracedGraph(functions.BodyGraph):
     def __init__(self, outer: Graph, may_make_variables: bool) -> None:
         super().__init__(outer)
         self._variable_store = variable_scopes._store()  # names and scopes are those of the caller
-        self._last_effect = None
+        self._state.effects = _Effects(self)
         self._may_make_variables = may_make_variables
         self.made_variables = False
 
@@ -51,19 +75,6 @@ class _TracedGraph(functions.BodyGraph):
         if not self._may_make_variables:
             raise ValueError("tf.function-decorated function tried to create variables on non-first call.")
         self.made_variables = True
-
-    def _add_node(self, op, name, inputs, controls, attrs, device, where):
-        ordered = self._state.context is None and op != "Placeholder" and self._has_effect(op)
-        last = self._last_effect
-        if ordered and last is not None and last not in controls and all(t is None or t.op is not last for t in inputs):
-            controls = [*controls, last]
-        made = super()._add_node(op, name, inputs, controls, attrs, device, where)
-        if ordered:
-            self._last_effect = made
-        return made
-
-    def _has_effect(self, op):
-        return is_stateful(op) or op in self.__dict__.get("_stateful_functions", ())
 
 
 def _is_tensor(value):
@@ -78,7 +89,8 @@ class ConcreteFunction:
         """`specs` stands in the place of each tensor of args and kwargs, in the order of nest.flatten."""
         outer = graph_module.get_default_graph()
         body = _TracedGraph(outer, may_make_variables)
-        left = iter(specs)
+        self._function, self._arguments, self._specs = func, (args, kwargs), list(specs)
+        left = iter(self._specs)
         with body.as_default():
             flat = [body.argument(s.dtype, s.name or f"args_{i}", s.shape) if isinstance(s, type_specs.TensorSpec) else s
                     for i, s in enumerate(left)]
@@ -99,6 +111,7 @@ class ConcreteFunction:
         self._traced = functions.DefinedFunction(func, [], [], func_name=self.name)
         self._traced._definition, self._traced._library, self._traced._captured = definition, library, self._captured
         self._stateful = definition.signature.is_stateful
+        self._is_written_out = bool(custom_gradients.between(body, made))
 
     @property
     def structured_outputs(self) -> Any:
@@ -127,6 +140,8 @@ class ConcreteFunction:
         if len(tensors) != len(self.inputs):
             raise TypeError(f"{self.name} takes {len(self.inputs)} tensors, got {len(tensors)}")
         given = [ops.convert_to_tensor(t, dtype=i.dtype) for t, i in zip(tensors, self.inputs)]
+        if self._is_written_out:
+            return self._write_out(given)
         op = "StatefulPartitionedCall" if self._stateful else "PartitionedCall"
         types = [t.dtype.base_dtype for t in self.outputs]
         made = ops.apply(op, [given + self._captured], {"Tout": types, "f": self._traced})
@@ -135,6 +150,27 @@ class ConcreteFunction:
         made = list(made) if isinstance(made, (list, tuple)) else [made]
         for outside, inside in zip(made, self.outputs):
             outside.set_shape(inside.shape)
+        return self._packed(made)
+
+    def _write_out(self, tensors):
+        """What the function does, in the place of a call: the graph's library does not hold gradients written in Python."""
+        state = graph_module.get_default_graph()._state
+        left = (ops.apply("Identity", [t]) for t in tensors)
+        flat = [next(left) if isinstance(s, type_specs.TensorSpec) else s for s in self._specs]
+        args, kwargs = nest.pack_sequence_as(self._arguments, flat)
+        outer = state.effects
+        if outer is None or outer.context is not state.context:
+            state.effects = _Effects(graph_module.get_default_graph())
+        try:
+            results = self._function(*args, **kwargs)
+            last = state.effects.last
+        finally:
+            state.effects = outer
+        with graph_module.control_dependencies([] if last is None else [last]):
+            if results is None or isinstance(results, Operation):
+                return ops.group(*[o for o in (results, last) if o is not None])
+            made = [ops.apply("Identity", [ops.convert_to_tensor(r)]) for r in nest.flatten(results)
+                    if r is not None and not isinstance(r, Operation)]
         return self._packed(made)
 
 

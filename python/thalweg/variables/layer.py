@@ -57,7 +57,7 @@ class InputSpec:
         elif self.min_ndim is not None and rank < self.min_ndim:
             problem = f"expected min_ndim={self.min_ndim}, found ndim={rank}"
         for axis, size in self.axes.items():
-            if problem is None and size is not None and x.shape[axis].value not in (size, None):
+            if problem is None and size is not None and x.shape._size(axis) not in (size, None):
                 problem = f"expected axis {axis} of input shape to have value {size} but got shape {x.shape}"
         if problem:
             raise ValueError(f"Input 0 of layer {layer.name} is incompatible with the layer: {problem}. Full shape received: "
@@ -341,7 +341,7 @@ def with_defaults(function: F, **defaults: object) -> F:
 def channels_of(layer: Layer, input_shape: Any, data_format: str = "channels_last") -> int:
     """The size of the dimension of channels, which must be known."""
     shape = TensorShape(input_shape)
-    size = shape[-1 if data_format == "channels_last" else 1].value if shape.ndims else None
+    size = shape._size(-1 if data_format == "channels_last" else 1) if shape.ndims else None
     if size is None:
         raise ValueError(f"The channel dimension of the inputs to `{type(layer).__name__}` should be defined. Found `None`.")
     return size

@@ -44,11 +44,11 @@ def variable_axis_size_partitioner(max_shard_bytes: int, axis: int = 0, bytes_pe
             raise ValueError(f"Cannot partition along axis {axis} when shape is only {shape}")
         kind = dtypes.as_dtype(dtype).base_dtype
         element = bytes_per_string_element if kind is dtypes.string else kind.size
-        slice_bytes = max(shape.num_elements() // max(shape[axis].value, 1) * element, 1)
+        slice_bytes = max(shape.num_elements() // max(shape._size(axis), 1) * element, 1)
         per_shard = max(1, max_shard_bytes // slice_bytes)
-        count = math.ceil(shape[axis].value / per_shard)
+        count = math.ceil(shape._size(axis) / per_shard)
         counts = [1] * len(shape)
-        counts[axis] = min(shape[axis].value, count if max_shards is None else min(max_shards, count))
+        counts[axis] = min(shape._size(axis), count if max_shards is None else min(max_shards, count))
         return counts
     return partitioner
 
@@ -162,7 +162,7 @@ class PartitionedVariable:
         if len(self) == 1:
             return [change(self._variable_list[0], value)]
         value = convert_to_tensor(value, dtype=self._dtype.base_dtype)
-        sizes = [v.shape[self._axis].value for v in self._variable_list]
+        sizes = [v.shape._size(self._axis) for v in self._variable_list]
         return [change(v, p) for v, p in zip(self._variable_list, array_ops.split(value, sizes, self._axis))]
 
     def assign(self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> list[Any]:
@@ -210,7 +210,7 @@ def get(store: Any, name: str, shape: Any, counts: Sequence[int], initializer: I
     """The partitioned variable of this name, its parts made or found by get_variable(name, shape, initializer=,
     partition_info=)."""
     axis = next((i for i, c in enumerate(counts) if c > 1), 0)
-    count, size = counts[axis], shape[axis].value
+    count, size = counts[axis], shape._size(axis)
     parts, offset = [], 0
     for i in range(count):
         length = size // count + (1 if i < size % count else 0)

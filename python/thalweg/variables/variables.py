@@ -299,6 +299,8 @@ class Variable(Operators, metaclass=_Made):
         if not self._resource:
             return ops.apply(ref_op, [self._handle, delta], {"use_locking": use_locking}, name=name)
         delta = ops.convert_to_tensor(delta, dtype=self._dtype)
+        if ref_op == "Assign":
+            self.shape.assert_is_compatible_with(delta.shape)
         op = ops.apply(resource_op, [self._handle, delta], name=name)
         if not read_value:
             return op
@@ -539,7 +541,7 @@ def assign(ref: Variable | Tensor, value: TensorLike, validate_shape: bool | Non
     """
     if isinstance(ref, Variable) and ref._resource:
         return ref.assign(value, name=name)
-    if isinstance(ref, Tensor) and not ref.dtype._is_ref_dtype and hasattr(ref, "assign"):  # a part of a variable: v[1:3]
+    if isinstance(ref, Tensor) and not ref.dtype._is_ref_dtype:  # a part of a variable, v[1:3]; others have no `assign`
         return ref.assign(value, name=name)
     return ops.apply("Assign", [ref, value], {"validate_shape": validate_shape, "use_locking": use_locking}, name=name)
 

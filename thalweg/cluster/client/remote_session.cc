@@ -5,12 +5,12 @@
 #include <atomic>
 #include <functional>
 #include <optional>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "thalweg/base/entropy.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/base/thread.h"
 #include "thalweg/cluster/client/channel_client.h"
 #include "thalweg/cluster/client/master_watch.h"
 #include "thalweg/cluster/debug/dump.h"
@@ -164,20 +164,19 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
   }
   void EndPartialRun(const std::string&) override {}  // the server ends it with the session
 
-  std::vector<DeviceDescription> ListDevices() const override {
+  Result<std::vector<DeviceDescription>> ListDevices() override {
     namespace Attributes = pb::DeviceAttributes;
-    std::vector<DeviceDescription> devices;
-    const RpcCallOptions options = {.timeout = options_.timeout};
-    const Result<std::string> handle = const_cast<RemoteSession*>(this)->SendGraph(options);
-    if (!handle.ok()) return devices;
+    const RpcCallOptions options = CallOptions({});
+    ASSIGN_OR_RETURN(const std::string handle, SendGraph(options));
     OwnedMessage request(pb::ListDevicesRequest::Descriptor());
-    request->SetString(pb::ListDevicesRequest::kSessionHandle, *handle);
-    const Result<OwnedMessage> response =
-        master_->Call("ListDevices", *request, pb::ListDevicesResponse::Descriptor(), options);
-    if (!response.ok()) return devices;
+    request->SetString(pb::ListDevicesRequest::kSessionHandle, handle);
+    ASSIGN_OR_RETURN(
+        const OwnedMessage response,
+        master_->Call("ListDevices", *request, pb::ListDevicesResponse::Descriptor(), options));
+    std::vector<DeviceDescription> devices;
     for (const int field :
          {pb::ListDevicesResponse::kLocalDevice, pb::ListDevicesResponse::kRemoteDevice}) {
-      for (const Message* device : (*response)->Messages(field)) {
+      for (const Message* device : response->Messages(field)) {
         devices.push_back({.name = std::string(device->GetString(Attributes::kName)),
                            .type = std::string(device->GetString(Attributes::kDeviceType)),
                            .memory_limit = device->GetInt(Attributes::kMemoryLimit),
@@ -227,7 +226,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     };
     if (!HostCall::IsInside()) return end();
     // The server may be in this process, and wait for the step that has called this function.
-    std::thread(end).detach();
+    Thread::Detach("close", end);
   }
 
  private:
@@ -240,7 +239,8 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     constexpr std::chrono::nanoseconds kGrace = std::chrono::seconds(1);
     constexpr std::chrono::nanoseconds kMost = std::chrono::hours(24 * 365);
     const std::chrono::nanoseconds timeout = std::min(TimeoutOf(options), kMost);
-    return {.timeout = timeout.count() > 0 ? timeout + kGrace : timeout,
+    const std::chrono::nanoseconds left = timeout - std::min(options.spent, timeout);
+    return {.timeout = timeout.count() > 0 ? left + kGrace : timeout,
             .cancellation = options.cancellation != nullptr ? options.cancellation : &closing_};
   }
 

@@ -42,6 +42,13 @@ Status ReadOption(std::string_view field, bool is_tls, RemoteTarget* parsed) {
   return OkStatus();
 }
 
+// Whether it is an IPv6 address with or without a port: which of the two, its colons do not say.
+bool IsBareIpv6(std::string_view address) {
+  const std::string_view host = address.substr(0, address.find('%'));  // a zone may follow
+  return std::ranges::count(host, ':') > 1 &&
+         host.find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos;
+}
+
 }  // namespace
 
 bool IsRemoteTarget(std::string_view target) {
@@ -66,6 +73,12 @@ Result<RemoteTarget> ParseTarget(std::string_view target) {
   const size_t question = rest.find('?');
   RemoteTarget parsed;
   parsed.address = rest.substr(0, question);
+  if (IsBareIpv6(parsed.address)) {
+    const size_t colon = parsed.address.rfind(':');
+    return InvalidArgument("the target '", target, "': an IPv6 address needs brackets, as in ",
+                           is_tls ? kTls : kPlain, "[", parsed.address.substr(0, colon), "]",
+                           parsed.address.substr(colon));
+  }
   std::string_view options = question == std::string_view::npos ? "" : rest.substr(question + 1);
   while (!options.empty()) {
     const std::string_view field = options.substr(0, options.find('&'));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "thalweg/base/first_error.h"
 #include "thalweg/cluster/collectives/collective_leader.h"
 #include "thalweg/kernel/device_name.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -188,7 +189,7 @@ void CollectiveGroups::AskMembers(const std::shared_ptr<Search>& search) {
   const auto ended = [this, search](Status status) {
     {
       MutexLock lock(search->mutex);
-      if (search->failed.ok()) search->failed = std::move(status);
+      KeepFirstError(std::move(status), &search->failed);
       if (--search->open > 0) return;
       status = search->failed;
     }

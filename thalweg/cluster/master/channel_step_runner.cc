@@ -21,7 +21,6 @@ Status ChannelStepRunner::Run(const StepRequest& request) {
   const ScopedCancellation outside(request.cancellation,
                                    [&ends](const Status& why) { ends.Cancel(why); });
   std::optional<Health::Watch> watch;
-  int64_t id = 0;
   std::vector<Tensor> told(request.stats == nullptr ? 0 : remote_.size());
   CoordinateRequest coordinate{.session = NumberOfHandle(context_.session),
                                .parts = remote_,
@@ -36,13 +35,12 @@ Status ChannelStepRunner::Run(const StepRequest& request) {
     coordinate.run_here = [&](ChannelRendezvous& step) { return RunHere(request, step); };
   }
   coordinate.opened = [&](uint64_t step) {
-    id = static_cast<int64_t>(step);
-    watch.emplace(context_.health, WatchedStep(id, parts_, request),
+    watch.emplace(context_.health, WatchedStep(static_cast<int64_t>(step), parts_, request),
                   [&ends](const Status& why) { ends.Cancel(why); });
   };
   if (request.stats != nullptr) request.stats->start_wall_micros = SystemClock().WallMicros();
   Status status = context_.channels.steps().Coordinate(coordinate);
-  if (status.ok() && request.stats != nullptr) return AddTraces(told, id, request.stats);
+  if (status.ok() && request.stats != nullptr) return AddTraces(told, request.stats);
   if (status.ok() || ends.IsCancelled()) return status;  // whoever ended it has said why
   for (size_t i = 0; i < remote_.size(); ++i) {
     if (!remote_[i].connection->closed()) continue;
@@ -60,11 +58,16 @@ Status ChannelStepRunner::RunHere(const StepRequest& request, ChannelRendezvous&
   here.timeout = std::chrono::nanoseconds(0);  // the watch's
   here.idle = &context_.channels.steps().hub();
   here.allocator = context_.channels.step_allocator();
-  if (request.stats != nullptr) step.NoteTransfers(&context_.steps.transfers());
-  return parts_.local.Run(here);
+  if (request.stats == nullptr) return parts_.local.Run(here);
+  step.NoteTransfers(&context_.steps.transfers());
+  RETURN_IF_ERROR(parts_.local.Run(here));
+  // At once: other parts may take longer.
+  context_.steps.transfers().MoveTo(here.step_id, request.stats);
+  EncodeDevices(request.stats);
+  return OkStatus();
 }
 
-Status ChannelStepRunner::AddTraces(std::span<const Tensor> told, int64_t step, StepStats* stats) {
+Status ChannelStepRunner::AddTraces(std::span<const Tensor> told, StepStats* stats) {
   for (size_t i = 0; i < told.size(); ++i) {
     const Status added =
         AddEncodedStepStats({static_cast<const char*>(told[i].raw_data()), told[i].bytes()}, stats);
@@ -72,7 +75,6 @@ Status ChannelStepRunner::AddTraces(std::span<const Tensor> told, int64_t step, 
       return added.WithContext(StrCat("what ", parts_.remote[i].task, " told of the step"));
     }
   }
-  context_.steps.transfers().MoveTo(step, stats);
   return OkStatus();
 }
 

@@ -33,7 +33,7 @@ class ChannelStepRunner : public StepRunner {
 
  private:
   Status RunHere(const StepRequest& request, ChannelRendezvous& step);
-  Status AddTraces(std::span<const Tensor> told, int64_t step, StepStats* stats);
+  Status AddTraces(std::span<const Tensor> told, StepStats* stats);
 
   const RunnerContext context_;
   StepParts& parts_;

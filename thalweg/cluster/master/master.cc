@@ -249,7 +249,7 @@ Result<OwnedMessage> Master::ListDevices(const Message& request, const MasterCal
   } else {
     const Result<SessionPtr> session = FindSession(request, pb::ListDevicesRequest::kSessionHandle);
     if (!session.ok()) return InvalidArgument(session.status().message());
-    devices = (*session)->session().ListDevices();
+    ASSIGN_OR_RETURN(devices, (*session)->session().ListDevices());
   }
   OwnedMessage response(pb::ListDevicesResponse::Descriptor());
   for (const DeviceDescription& device : devices) {

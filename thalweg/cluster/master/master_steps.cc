@@ -59,9 +59,9 @@ RunOptions OptionsOf(const Message& options, const MasterCall& call,
   constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24 * 365;
   run.timeout =
       millis > 0 ? std::chrono::milliseconds(std::min(millis, kMostMillis)) : session_timeout;
-  if (call.timeout.count() > 0 && (run.timeout.count() == 0 || call.timeout < run.timeout)) {
-    run.timeout = call.timeout;
-  }
+  if (call.timeout.count() > 0 && run.timeout.count() == 0) run.timeout = call.timeout;
+  // A caller whose call ends earlier has spent the rest on the way to here.
+  if (call.timeout.count() > 0) run.spent = std::max(run.spent, run.timeout - call.timeout);
   const int64_t trace = options.GetInt(pb::RunOptions::kTraceLevel);
   // Software tracing alone gives no statistics; full tracing does.
   if (trace >= pb::RunOptions::TraceLevel::FULL_TRACE) run.trace = TraceLevel::kFull;

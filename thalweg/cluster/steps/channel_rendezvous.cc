@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/steps/channel_rendezvous.h"
 
+#include "thalweg/base/first_error.h"
+
 namespace thalweg {
 
 bool ChannelEdges::Uses(const Connection& connection) const {
@@ -151,8 +153,7 @@ void ChannelRendezvous::Abort(Status reason) {
   std::vector<RecvDone> waiters;
   {
     MutexLock lock(mutex_);
-    if (!aborted_.ok()) return;
-    aborted_ = reason;
+    if (!KeepFirstError(reason, &aborted_)) return;
     for (Place& place : places_) {
       if (place.waiter) waiters.push_back(std::move(place.waiter));
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "thalweg/base/entropy.h"
+#include "thalweg/base/first_error.h"
 #include "thalweg/cluster/transport/message.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
@@ -324,7 +325,7 @@ void RpcStepRendezvous::Abort(Status reason) {
   std::map<std::string, Taken> untaken;
   {
     MutexLock lock(mutex_);
-    if (aborted_.ok()) aborted_ = reason;
+    KeepFirstError(reason, &aborted_);
     parked.swap(parked_);
     untaken.swap(untaken_);
   }

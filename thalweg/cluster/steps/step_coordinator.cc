@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "thalweg/base/first_error.h"
 #include "thalweg/cluster/transport/message.h"
 
 namespace thalweg {
@@ -83,7 +84,7 @@ void StepCoordinator::Expect(const ChannelEdge& edge, size_t fetch) {
 void StepCoordinator::Fetched(const Status& status) {
   MutexLock lock(mutex_);
   --open_fetches_;
-  if (!status.ok() && late_error_.ok()) late_error_ = status;
+  KeepFirstError(status, &late_error_);
   NoteEnd();
 }
 
@@ -198,7 +199,7 @@ void StepCoordinator::Stop(const Status& why, bool derived, Time now) {
   CoordinatorState::Reaction reaction;
   {
     MutexLock lock(mutex_);
-    if (state_.closed() && late_error_.ok()) late_error_ = why;
+    if (state_.closed()) KeepFirstError(why, &late_error_);
     reaction = state_.Stop(why, derived, now);
   }
   React(reaction);

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "thalweg/base/first_error.h"
+
 namespace thalweg {
 namespace {
 
@@ -138,10 +140,7 @@ StepReaction WorkerStepState::Stop(uint64_t step, const Status& why, bool derive
     case State::kEarly:
       return DropEarly(step, entry);
     case State::kStarting:
-      if (entry->why.ok()) {
-        entry->why = why;
-        entry->derived = derived;
-      }
+      if (KeepFirstError(why, &entry->why)) entry->derived = derived;
       return {};
     case State::kRunning:
       entry->state = State::kEnding;

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "thalweg/base/signals_blocked.h"
 #include "thalweg/cluster/transport/yielding_spinner.h"
 
 namespace thalweg {
@@ -30,8 +29,7 @@ void ChannelHub::Sleeper::Wake() {
 }
 
 void ChannelHub::AddThread() {
-  const SignalsBlocked blocked;
-  threads_.emplace_back([this] { Loop(); });
+  threads_.emplace_back("channels", [this] { Loop(); });
 }
 
 void ChannelHub::SetConnections(std::shared_ptr<const Connections> connections) {
@@ -398,7 +396,7 @@ bool ChannelHub::RunJob(View& view) {
 }
 
 void ChannelHub::Stop() {
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   std::shared_ptr<const Connections> all;
   {
     MutexLock lock(mutex_);
@@ -416,8 +414,8 @@ void ChannelHub::Stop() {
   for (const std::shared_ptr<Connection>& connection : *all) {
     connection->channel().Close(Cancelled("the task is stopping"));
   }
-  for (std::thread& thread : threads) thread.join();
-  Poll();  // what has closed says so
+  threads.clear();  // they end
+  Poll();           // what has closed says so
   MutexLock lock(mutex_);
   SetConnections(std::make_shared<const Connections>());
 }

@@ -25,11 +25,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "thalweg/base/idle_poller.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/base/thread.h"
 #include "thalweg/cluster/transport/channel.h"
 #include "thalweg/cluster/transport/futex.h"
 
@@ -179,7 +179,7 @@ class ChannelHub : public IdlePoller {
   uint64_t polls_seen_ GUARDED_BY(mutex_) = 0;  // likewise
   bool stopping_ GUARDED_BY(mutex_) = false;
   SteadyTime next_tick_ GUARDED_BY(mutex_);
-  std::vector<std::thread> threads_ GUARDED_BY(mutex_);
+  std::vector<Thread> threads_ GUARDED_BY(mutex_);
 };
 
 }  // namespace thalweg

@@ -7,8 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-
-#include "thalweg/base/signals_blocked.h"
+#include <system_error>
 
 namespace thalweg {
 
@@ -20,16 +19,19 @@ Result<std::shared_ptr<IoThread>> IoThread::Start() {
       epoll_ctl(epoll.get(), EPOLL_CTL_ADD, stop.get(), &event) != 0) {
     return ResourceExhausted("no epoll for an I/O thread: ", strerror(errno));
   }
-  const SignalsBlocked blocked;
-  return std::shared_ptr<IoThread>(new IoThread(std::move(epoll), std::move(stop)));
+  try {
+    return std::shared_ptr<IoThread>(new IoThread(std::move(epoll), std::move(stop)));
+  } catch (const std::system_error& e) {
+    return ResourceExhausted("the system gives no I/O thread: ", e.what());
+  }
 }
 
 IoThread::IoThread(UniqueFd epoll, UniqueFd stop)
-    : epoll_(std::move(epoll)), stop_(std::move(stop)), thread_([this] { Loop(); }) {}
+    : epoll_(std::move(epoll)), stop_(std::move(stop)), thread_("io", [this] { Loop(); }) {}
 
 IoThread::~IoThread() {
   eventfd_write(stop_.get(), 1);
-  thread_.join();
+  thread_.Join();
 }
 
 void IoThread::Loop() {

@@ -16,10 +16,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <thread>
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
+#include "thalweg/base/thread.h"
 #include "thalweg/cluster/transport/unique_fd.h"
 
 namespace thalweg {
@@ -47,7 +47,7 @@ class IoThread {
   Mutex mutex_;
   uint64_t next_id_ GUARDED_BY(mutex_) = 1;
   std::map<uint64_t, std::shared_ptr<Entry>> entries_ GUARDED_BY(mutex_);
-  std::thread thread_;
+  Thread thread_;
 };
 
 class IoWatch {

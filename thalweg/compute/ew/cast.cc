@@ -6,6 +6,7 @@
 #include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/ew/ew.h"
 #include "thalweg/compute/ew/storage.h"
+#include "thalweg/tensor/dtype_words.h"
 
 namespace thalweg::compute {
 namespace {
@@ -99,7 +100,8 @@ CastFn CastOfTiles(EwType from, EwType to) { return FindCast(DTypeOf(from), DTyp
 
 Status RunCast(Work& work, DType from, DType to, int64_t n, const void* in, void* out) {
   const CastFn fn = FindCast(from, to);
-  if (fn == nullptr) return Unimplemented("cast from ", from, " to ", to);
+  if (fn == nullptr)
+    return Unimplemented("Cast ", DTypeWord(from), " to ", DTypeWord(to), " is not supported");
   const auto from_size = static_cast<int64_t>(DTypeSize(from)),
              to_size = static_cast<int64_t>(DTypeSize(to));
   // Halves have vector code of their own.

@@ -188,6 +188,44 @@ TEST(UnaryTest, SignsOfDenormals) {
   }
 }
 
+// As TensorFlow 2.21 has it: a sign is taken away bit by bit, a power of one gives its base.
+TEST(UnaryTest, MagnitudesOfDenormals) {
+  const FloatingPointScope as_kernels_run;
+  for (IsaLevel level : TestLevels()) {
+    for (const float sign : {1.0f, -1.0f}) {
+      for (const float y :
+           Apply(UnaryOp::kAbs,
+                 std::vector<float>(
+                     20, std::bit_cast<float>((sign < 0 ? 0x80000000u : 0u) | 0x000116c2u)),
+                 level)) {
+        EXPECT_EQ(std::bit_cast<uint32_t>(y), 0x000116c2u);
+      }
+      const uint32_t zero = sign < 0 ? 0x80000000u : 0u;
+      for (const float y :
+           Apply(UnaryOp::kTanh, std::vector<float>(20, std::bit_cast<float>(zero | 0x000116c2u)),
+                 level)) {
+        EXPECT_EQ(std::bit_cast<uint32_t>(y), zero);
+      }
+    }
+  }
+}
+
+TEST(BinaryTest, PowersOfDenormals) {
+  const FloatingPointScope as_kernels_run;
+  const float tiny = std::bit_cast<float>(0x000116c2u), below = std::bit_cast<float>(0x800116c2u);
+  const std::vector<float> x = {tiny, below, tiny, below, tiny, below, 0.5f, tiny, 1e-20f, 0.0f};
+  const std::vector<float> y = {0.5f, 0.5f, 1, 1, -1, -1, tiny, tiny, 2, below};
+  const std::vector<uint32_t> wanted = {0,          0,          0x000116c2, 0x800116c2, 0x7f800000,
+                                        0xff800000, 0x3f800000, 0x3f800000, 0,          0x3f800000};
+  std::vector<float> got(x.size());
+  TestWork work;
+  ASSERT_TRUE(RunBinary(work, BinaryOp::kPow, DType::kFloat,
+                        Broadcast::Dense(static_cast<int64_t>(x.size()), 2), x.data(), y.data(),
+                        got.data())
+                  .ok());
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(std::bit_cast<uint32_t>(got[i]), wanted[i]) << i;
+}
+
 // Kernels take denormals for zero, but the logarithm of what is not zero is a number.
 TEST(UnaryTest, LogarithmsOfDenormals) {
   const FloatingPointScope as_kernels_run;

@@ -90,10 +90,15 @@ class RowSet {
   }
 
   RowSet(Work& work, int64_t n, int64_t width)
-      : width_(width), mask_(static_cast<uint64_t>(SlotsFor(n)) - 1), slots_(work, SlotsFor(n)) {
-    if (slots_) std::fill_n(slots_.get(), SlotsFor(n), int64_t{-1});
+      : width_(width), mask_(static_cast<uint64_t>(SlotsFor(n)) - 1), slots_(work, SlotsFor(n)) {}
+  // Before all else.
+  Status Clear(Work& work) {
+    if (!slots_) return OutOfScratch();
+    return ForBlocks(work, static_cast<int64_t>(mask_) + 1, kSlotsPerBlock,
+                     [&](int64_t begin, int64_t end) {
+                       std::fill(slots_.get() + begin, slots_.get() + end, int64_t{-1});
+                     });
   }
-  explicit operator bool() const { return static_cast<bool>(slots_); }
 
   // The value stored with a row equal to `row`; -1 when there is none: then `value` is stored, if
   // it is not negative. Rows are compared with those that `row_of` gives for stored values.
@@ -115,6 +120,8 @@ class RowSet {
   }
 
  private:
+  static constexpr int64_t kSlotsPerBlock = 1 << 16;
+
   bool Equal(const E* a, const E* b) const {
     for (int64_t i = 0; i < width_; ++i) {
       if (Key::Canonical(a[i]) != Key::Canonical(b[i])) return false;
@@ -133,7 +140,7 @@ template <class Key>
 Result<int64_t> Unique(Work& work, int64_t n, int64_t width, const typename Key::Element* rows,
                        int64_t* first, int64_t* index) {
   RowSet<Key> seen(work, n, width);
-  if (!seen) return OutOfScratch();
+  RETURN_IF_ERROR(seen.Clear(work));
   int64_t distinct = 0;
   const auto row_of = [&](int64_t number) { return rows + first[number] * width; };
   const int64_t rows_per_look = std::max<int64_t>(1, kCheckCancelled / std::max<int64_t>(1, width));
@@ -151,7 +158,7 @@ template <class Key>
 Result<int64_t> Absent(Work& work, int64_t n, const typename Key::Element* x, int64_t m,
                        const typename Key::Element* y, int64_t* kept) {
   RowSet<Key> known(work, m, 1);
-  if (!known) return OutOfScratch();
+  RETURN_IF_ERROR(known.Clear(work));
   const auto row_of = [&](int64_t i) { return y + i; };
   RETURN_IF_ERROR(ForBlocksInOrder(work, m, kCheckCancelled, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) known.FindOrInsert(y + i, i, row_of);

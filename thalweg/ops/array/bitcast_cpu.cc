@@ -24,9 +24,9 @@ class BitcastCpu : public Kernel {
     } else {
       const int last = dims.size() - 1;
       if (last < 0 || dims[last] != to_size / from_size) {
-        return InvalidArgument("Cannot bitcast from ", x.dtype(), " to ", to_,
-                               ": the last dimension must be ", to_size / from_size,
-                               ", the shape is ", x.shape());
+        return InvalidArgument("Cannot bitcast from ", static_cast<int>(x.dtype()), " to ",
+                               static_cast<int>(to_), ": ", x.dtype(), x.shape(), " as ", to_,
+                               " needs ", to_size / from_size, " elements in the last dimension");
       }
       dims.resize(last);
     }

@@ -18,8 +18,10 @@ Status BitcastShape(ShapeContext& c) {
   } else if (from_size < to_size) {
     const int last = dims.size() - 1;
     if (last < 0 || (dims[last] >= 0 && dims[last] != to_size / from_size)) {
-      return InvalidArgument("Cannot bitcast from ", from, " to ", to, ": the last dimension must ",
-                             "be ", to_size / from_size, ", the shape is ", x);
+      return InvalidArgument("Cannot bitcast from ", static_cast<int>(from), " to ",
+                             static_cast<int>(to), " due to shape. ", last < 0 ? 0 : dims[last],
+                             " does not match ", to_size / from_size, ": from ", from, x, " to ",
+                             to);
     }
     dims.resize(last);
   }

@@ -16,15 +16,16 @@ Status BroadcastTo(Context& ctx) {
     return OkStatus();
   }
   const int added = to.rank() - from.rank();
-  if (added < 0)
-    return InvalidArgument("a value of shape ", from, " cannot be broadcast to the lower rank of ",
-                           to);
+  if (added < 0) {
+    return InvalidArgument("Rank of input (", from.rank(),
+                           ") must be no greater than rank of output shape (", to.rank(), ")");
+  }
   const Dims own = compute::ContiguousStrides(from.dims());
   Dims strides;
   for (int i = 0; i < to.rank(); ++i) {
     const int64_t have = i < added ? 1 : from.dim(i - added);
     if (have != 1 && have != to.dim(i)) {
-      return InvalidArgument("a value of shape ", from, " cannot be broadcast to shape ", to);
+      return InvalidArgument("Incompatible shapes: ", from, " vs. ", to);
     }
     strides.push_back(have == 1 ? 0 : own[i - added]);
   }

@@ -2,6 +2,7 @@
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
@@ -10,16 +11,21 @@ Status BroadcastToShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(1, 1).status());
   const PartialShape to = c.InputAsShape(1);
   const PartialShape& from = c.input(0);
+  const Tensor sizes = c.InputValue(1);  // which may be those of no tensor
+  const int64_t given = sizes.empty() || to.known_rank() ? 0 : sizes.num_elements();
+  for (int64_t i = 1; i <= from.rank() && i <= given; ++i) {
+    const int64_t have = from.dim(from.rank() - static_cast<int>(i));
+    if (have == 1) continue;
+    RETURN_IF_ERROR(MergeDims(have, IntAt(sizes, given - i)).status());
+  }
   if (from.known_rank() && to.known_rank()) {
-    if (from.rank() > to.rank()) {
-      return InvalidArgument("a value of shape ", from,
-                             " cannot be broadcast to the lower rank of ", to);
-    }
+    RETURN_IF_ERROR(Explained(CheckRankAtMost(from.rank(), to.rank()), "a value of shape ", from,
+                              " cannot be broadcast to the lower rank of ", to));
     for (int i = 1; i <= from.rank(); ++i) {
       const int64_t have = from.dim(from.rank() - i), want = to.dim(to.rank() - i);
-      if (have > 1 && want >= 0 && have != want) {
-        return InvalidArgument("a value of shape ", from, " cannot be broadcast to shape ", to);
-      }
+      if (have == 1) continue;
+      RETURN_IF_ERROR(Explained(MergeDims(have, want).status(), "a value of shape ", from,
+                                " cannot be broadcast to shape ", to));
     }
   }
   c.set_output(0, to);

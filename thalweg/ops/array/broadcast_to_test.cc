@@ -30,8 +30,11 @@ TEST(BroadcastToTest, FillsTheShape) {
       .Try({In({4}), In({2}, {5, 4})})
       .Try({In({}), In({1}, {7})})
       .Try({In({1}), In({2}, {0, 1})})
-      .Bad({In({3}), In({1}, {4})}, {}, Code::kInvalidArgument, "cannot be broadcast")
-      .Bad({In({2, 3}), In({1}, {3})}, {}, Code::kInvalidArgument, "lower rank")
+      .Bad({In({3}), In({1}, {4})}, {}, Code::kInvalidArgument,
+           "Dimensions must be equal, but are 3 and 4 for ", "Incompatible shapes: [3] vs. [4]")
+      .Bad({In({2, 3}), In({1}, {3})}, {}, Code::kInvalidArgument,
+           "Shape must be at most rank 1 but is rank 2 for ",
+           "Rank of input (2) must be no greater than rank of output shape (1)")
       .Bad({In({3}), In({1}, {-3})}, {}, Code::kInvalidArgument, "")
       .Run();
 }

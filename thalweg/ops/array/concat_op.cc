@@ -22,8 +22,6 @@ Layout LayoutOf(const Node& node) {
 
 // Joins `next` to what is known of the values before it; the dimension `axis` adds up.
 Status Join(PartialShape& joined, const PartialShape& next, int axis, int input) {
-  RETURN_IF_ERROR(Explained(CheckRank(next.rank(), joined.rank()), "input ", input, " is ", next,
-                            ", those before it ", joined));
   for (int d = 0; d < joined.rank(); ++d) {
     if (d == axis) {
       const bool known = joined.dim(d) >= 0 && next.dim(d) >= 0;
@@ -59,17 +57,21 @@ Status ConcatShape(ShapeContext& c) {
   bool all_known = true;
   for (int i = layout.begin; i < layout.end; ++i) {
     if (c.input(i).known_rank()) {
+      RETURN_IF_ERROR(Explained(CheckRank(c.input(i).rank(), rank), "input ", i - layout.begin,
+                                " is ", c.input(i), ", of ", rank,
+                                " dimensions were those before"));
       rank = c.input(i).rank();
     } else {
       all_known = false;
     }
   }
   if (rank < 0) return OkStatus();
+  if (rank == 0) return InvalidArgument("Can't concatenate scalars (use tf.stack instead)");
   if (axis_value.empty()) {
     c.set_output(0, PartialShape::OfRank(rank));
     return OkStatus();
   }
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(axis_value, 0), rank, "axis"));
+  ASSIGN_OR_RETURN(const int axis, CheckAxis(IntAt(axis_value, 0), rank));
   PartialShape joined;
   for (int i = layout.begin; i < layout.end; ++i) {
     if (!c.input(i).known_rank()) continue;

@@ -37,7 +37,7 @@ TEST(ConcatTest, JoinsAlongADimension) {
       .Bad({In({2, 3}), In({2, 4}), In({}, {0})}, {}, Code::kInvalidArgument, "")
       .Bad({In({2, 3}), In({2}), In({}, {0})}, {}, Code::kInvalidArgument, "[2,3]")
       .Bad({In({2, 3}), In({2, 3}), In({}, {2})}, {}, Code::kInvalidArgument,
-           "Expected axis in the range [-2, 2), but got 2",
+           "Shape must be at least rank 3 but is rank 2 for ",
            "ConcatOp : Expected concatenating dimensions in the range [-2, 2), but got 2")
       .Bad({In({}), In({}), In({}, {0})}, {}, Code::kInvalidArgument, "")
       .Run();
@@ -107,7 +107,7 @@ TEST(ConcatTest, OfLevels) {
       .Bad({axis, In({2, 1}), In({2, 2}), end, end, end, end}, {{"N", 2}}, Code::kInvalidArgument,
            "")
       .Bad({In(Tensor::Scalar<int32_t>(2)), In({2}), In({2}), end, end, end, end}, {{"N", 2}},
-           Code::kInvalidArgument, "Expected axis in the range [-1, 1), but got 2",
+           Code::kInvalidArgument, "Shape must be at least rank 3 but is rank 1 for ",
            "ConcatOp : Expected concatenating dimensions in the range [-1, 1), but got 2")
       .Bad({axis, In({2}), In({2}), In({2}), end, end, end}, {{"N", 2}}, Code::kInvalidArgument,
            "one element")

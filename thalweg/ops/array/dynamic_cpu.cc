@@ -16,8 +16,12 @@ Result<Dims> RowDims(const Tensor& indices, const Tensor& data, const char* what
   for (int d = 0; agrees && d < index_shape.rank(); ++d)
     agrees = index_shape.dim(d) == data_shape.dim(d);
   if (!agrees) {
-    return InvalidArgument("data", place, ".shape must start with ", what, place,
-                           ".shape, got data", place, ".shape = ", data_shape, ", ", what, place,
+    if (!place.empty()) {
+      return InvalidArgument("data", place, ".shape = ", data_shape, " does not start with ", what,
+                             place, ".shape = ", index_shape);
+    }
+    return InvalidArgument("data.shape must start with ", what,
+                           ".shape, got data.shape = ", data_shape, ", ", what,
                            ".shape = ", index_shape);
   }
   Dims dims;

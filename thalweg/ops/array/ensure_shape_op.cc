@@ -8,6 +8,7 @@ namespace {
 
 Status EnsureShapeShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape expected, c.Attr<PartialShape>("shape"));
+  RETURN_IF_ERROR(CheckRank(c.input(0).rank(), expected.rank()));
   ASSIGN_OR_RETURN(PartialShape merged, c.input(0).MergeWith(expected));
   c.set_output(0, std::move(merged));
   return OkStatus();

@@ -12,7 +12,8 @@ TEST(EnsureShapeTest, PassesOnWhatFits) {
       .Try({In({2, 3})}, {{"shape", PartialShape{-1, 3}}})
       .Try({In({2, 3})}, {{"shape", PartialShape::Unknown()}})
       .Bad({In({2, 3})}, {{"shape", PartialShape{3, -1}}}, Code::kInvalidArgument, "")
-      .Bad({In({2, 3})}, {{"shape", PartialShape{-1, -1, -1}}}, Code::kInvalidArgument, "")
+      .Bad({In({2, 3})}, {{"shape", PartialShape{-1, -1, -1}}}, Code::kInvalidArgument,
+           "Shape must be rank 3 but is rank 2 for ", "")
       .Trivial("it passes its input on")
       .Run();
 }

@@ -6,25 +6,24 @@
 namespace thalweg {
 namespace {
 
-// The shape of min and max: scalars, or a vector as long as the last dimension of `x`, which is
-// returned.
-Result<int64_t> CheckRange(ShapeContext& c, const PartialShape& x, int first, bool per_channel) {
-  int64_t channels = PartialShape::kUnknownDim;
-  if (per_channel && x.known_rank()) {
-    if (x.rank() == 0) return InvalidArgument("inputs must have at least one dimension");
-    channels = x.dim(x.rank() - 1);
-  }
-  for (int i = first; i < first + 2; ++i) {
-    ASSIGN_OR_RETURN(const PartialShape range, c.InputWithRank(i, per_channel ? 1 : 0));
-    if (!per_channel) continue;
-    ASSIGN_OR_RETURN(channels, MergeDims(channels, range.dim(0)));
-  }
-  return channels;
+// The last dimension of a tensor with channels.
+int64_t ChannelsOf(const PartialShape& x) {
+  return x.known_rank() ? x.dim(x.rank() - 1) : PartialShape::kUnknownDim;
 }
 
+// min and max are scalars, or vectors with an element for each channel.
 template <bool kPerChannel>
 Status VarsShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckRange(c, c.input(0), 1, kPerChannel).status());
+  if (!kPerChannel) {
+    for (int i : {1, 2}) RETURN_IF_ERROR(c.InputWithRank(i, 0).status());
+    return UnchangedShape(c);
+  }
+  ASSIGN_OR_RETURN(const PartialShape x, c.InputWithRankAtLeast(0, 1));
+  int64_t channels = ChannelsOf(x);
+  for (int i : {1, 2}) {
+    ASSIGN_OR_RETURN(const PartialShape end, c.InputWithRank(i, 1));
+    ASSIGN_OR_RETURN(channels, MergeDims(channels, end.dim(0)));
+  }
   return UnchangedShape(c);
 }
 
@@ -36,12 +35,16 @@ Status ArgsGradientShape(ShapeContext& c) {
 
 template <bool kPerChannel>
 Status VarsGradientShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(PartialShape both, c.input(0).MergeWith(c.input(1)));
-  ASSIGN_OR_RETURN(const int64_t channels, CheckRange(c, both, 2, kPerChannel));
-  for (int i = 1; i < 3; ++i) {
-    c.set_output(i, kPerChannel ? PartialShape{channels} : PartialShape::OfRank(0));
+  ASSIGN_OR_RETURN(PartialShape both, c.InputWithRankAtLeast(0, kPerChannel ? 1 : 0));
+  ASSIGN_OR_RETURN(both, both.MergeWith(c.input(1)));
+  if (kPerChannel) RETURN_IF_ERROR(CheckRankAtLeast(both.rank(), 1));
+  PartialShape range = kPerChannel ? PartialShape{ChannelsOf(both)} : PartialShape(Shape{});
+  for (int i : {2, 3}) {
+    ASSIGN_OR_RETURN(const PartialShape end, c.InputWithRank(i, range.rank()));
+    ASSIGN_OR_RETURN(range, end.MergeWith(range));
   }
   c.set_output(0, std::move(both));
+  for (int i : {1, 2}) c.set_output(i, range);
   return OkStatus();
 }
 

@@ -107,8 +107,10 @@ TEST(FakeQuantTest, ARangeForEachChannel) {
       .Try({In({3, 7, 5}).Range(-9, 9), low, high})
       .Try({In({5}).Range(-9, 9), low, high}, kNarrow)
       .Try({In({0, 5}), low, high})
-      .Bad({In({3, 4}), low, high}, {}, Code::kInvalidArgument, "")
-      .Bad({In({}), low, high}, {}, Code::kInvalidArgument, "")
+      .Bad({In({3, 4}), low, high}, {}, Code::kInvalidArgument,
+           "Dimensions must be equal, but are 4 and 5 for ", "min has incorrect size")
+      .Bad({In({}), low, high}, {}, Code::kInvalidArgument,
+           "Shape must be at least rank 1 but is rank 0 for ", "at least one dimension")
       .NoGradient("steps: the gradient is that of the clamp, see the next case")
       .Run();
   OpCase("FakeQuantWithMinMaxVarsPerChannelGradient")

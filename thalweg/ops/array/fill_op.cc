@@ -2,6 +2,7 @@
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
@@ -15,7 +16,14 @@ Status ShapeArgument(ShapeContext& c) {
 
 Status FillShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(1, 0).status());
-  return ShapeArgument(c);
+  RETURN_IF_ERROR(ShapeArgument(c));
+  const Tensor dims = c.InputValue(0);
+  for (int64_t d = 0; !dims.empty() && d < dims.num_elements(); ++d) {
+    if (IntAt(dims, d) < 0) {
+      return InvalidArgument("Fill dimensions must be >= 0; dimension ", d, " is ", IntAt(dims, d));
+    }
+  }
+  return OkStatus();
 }
 
 // Every element is the value, so its gradient is the sum of all.

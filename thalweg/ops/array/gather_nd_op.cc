@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
@@ -14,8 +16,8 @@ Result<PartialShape> SlicesShape(const PartialShape& params, const PartialShape&
   const int64_t depth = indices.dim(indices.rank() - 1);
   if (depth < 0) return PartialShape::Unknown();
   if (depth > params.rank()) {
-    return InvalidArgument("index innermost dimension length must be <= params rank; saw: ", depth,
-                           " vs. ", params.rank());
+    return InvalidArgument("indices.shape[-1] must be <= params.rank, but saw indices shape: ",
+                           indices, " and params shape: ", params);
   }
   Dims dims(indices.dims());
   dims.resize(indices.rank() - 1);
@@ -34,8 +36,23 @@ Status ScatterNdShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape slices, SlicesShape(shape, c.input(0)));
   RETURN_IF_ERROR(c.InputWithRankAtLeast(1, 1).status());
   if (!slices.IsCompatibleWith(c.input(1))) {
-    return InvalidArgument("updates must have shape indices[:-1] + shape[k:] = ", slices, ", got ",
-                           c.input(1));
+    const int outer = c.input(0).rank() - 1;
+    PartialShape first = slices, given = c.input(1);
+    for (PartialShape* shape : {&first, &given}) {
+      Dims dims = shape->dims();
+      dims.resize(std::min(outer, dims.size()));
+      *shape = PartialShape(dims);
+    }
+    if (!first.IsCompatibleWith(given)) {
+      return InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", c.input(0),
+                             "] = ", first, " must match dimensions [0,", outer,
+                             ") of updates[shape=", c.input(1), "] = ", given, ": ",
+                             first.MergeWith(given).status().message());
+    }
+    return InvalidArgument("Dimensions [0,", outer, ") of indices[shape=", c.input(0),
+                           "] = ", slices, " must match dimensions [0,", outer,
+                           ") of updates[shape=", c.input(1), "], followed by those of shape[",
+                           c.input(0).dim(outer), ":]");
   }
   c.set_output(0, shape);
   return OkStatus();

@@ -30,7 +30,10 @@ TEST(GatherNdTest, PicksElementsAndSlices) {
       .Try({In({4, 3, 5}), In({2, 2}, {3, 1, 3, 1})}, {{"Tindices", DType::kInt64}})
       .Bad({In({4, 3}), In({1, 2}, {3, 3})}, kIndices, Code::kInvalidArgument,
            "does not index into param shape [4,3]")
-      .Bad({In({4}), In({1, 2}, {3, 3})}, kIndices, Code::kInvalidArgument, "innermost dimension")
+      .Bad({In({4}), In({1, 2}, {3, 3})}, kIndices, Code::kInvalidArgument,
+           "indices.shape[-1] must be <= params.rank, but saw indices shape: [1,2] and params "
+           "shape: [4]",
+           "innermost dimension")
       .Bad({In({4}), In({}, {3})}, kIndices, Code::kInvalidArgument, "at least rank 1")
       .Run();
 }

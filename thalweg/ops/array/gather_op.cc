@@ -43,7 +43,7 @@ Status GatherV2Shape(ShapeContext& c) {
     c.set_output(0, PartialShape::OfRank(static_cast<int>(rank)));
     return OkStatus();
   }
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(axis_value, 0), params.rank(), "axis"));
+  ASSIGN_OR_RETURN(const int axis, CheckAxis(IntAt(axis_value, 0), params.rank()));
   if (axis < batch) {
     return InvalidArgument("batch_dims = ", batch, " must not be greater than axis = ", axis);
   }

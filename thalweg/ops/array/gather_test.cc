@@ -72,7 +72,7 @@ TEST(GatherV2Test, Refusals) {
       .Reference([]<class V>(RefCall<V>& r) { GatherReference(r, 0, 0); })
       .Try({In({5, 2}), In({2}, {1, 3}), In({}, {0})}, kTypes)
       .Bad({In({5}), In({1}, {0}), In({}, {1})}, kTypes, Code::kInvalidArgument,
-           "axis in the range [-1, 1), but got 1")
+           "Shape must be at least rank 2 but is rank 1", "axis in the range [-1, 1), but got 1")
       .Bad({In({0, 2}), In({1}, {0}), In({}, {0})}, kTypes, Code::kInvalidArgument,
            "is not in [0, 0)")
       .Run();

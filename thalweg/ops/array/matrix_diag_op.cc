@@ -17,10 +17,7 @@ struct Range {
 };
 Result<Range> RangeOf(ShapeContext& c, int input) {
   if (c.num_inputs() <= input) return Range{true, {}};
-  if (c.input(input).rank() > 1) {
-    return InvalidArgument("diag_index must be a scalar or vector, received shape: ",
-                           c.input(input));
-  }
+  RETURN_IF_ERROR(Explained(CheckRankAtMost(c.input(input).rank(), 1), "of input ", input));
   const Tensor k = c.InputValue(input);
   if (k.empty()) return Range{};
   ASSIGN_OR_RETURN(const DiagonalRange value, DiagonalRangeOf(k));
@@ -88,13 +85,30 @@ Status MatrixDiagPartShape(ShapeContext& c) {
   return OkStatus();
 }
 
+// Packed diagonals have a dimension less than the matrix if there is one of them, else as many.
+Status CheckPackedRank(const PartialShape& packed, const PartialShape& matrix, const Range& range,
+                       bool may_be_several) {
+  if (!matrix.known_rank()) return OkStatus();
+  if (may_be_several) {
+    RETURN_IF_ERROR(CheckRankAtLeast(packed.rank(), matrix.rank() - 1));
+    RETURN_IF_ERROR(CheckRankAtMost(packed.rank(), matrix.rank()));
+  }
+  if (!range.known) return OkStatus();
+  return CheckRank(packed.rank(), matrix.rank() - (range.value.count() == 1 ? 1 : 0));
+}
+
 Status MatrixSetDiagShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape matrix, c.InputWithRankAtLeast(0, 2));
-  RETURN_IF_ERROR(c.InputWithRankAtLeast(1, 1).status());
+  ASSIGN_OR_RETURN(const PartialShape diagonal, c.InputWithRankAtLeast(1, 1));
   ASSIGN_OR_RETURN(const Range range, RangeOf(c, 2));
+  RETURN_IF_ERROR(CheckPackedRank(diagonal, matrix, range, c.num_inputs() > 2));
   if (range.known && matrix.known_rank()) {
     ASSIGN_OR_RETURN(const PartialShape packed, PackedShape(matrix, range.value));
-    RETURN_IF_ERROR(packed.MergeWith(c.input(1)).status());
+    if (c.num_inputs() == 2 && diagonal.known_rank()) {
+      const int last = packed.rank() - 1;
+      RETURN_IF_ERROR(MergeDims(packed.dim(last), diagonal.dim(last)).status());
+    }
+    RETURN_IF_ERROR(packed.MergeWith(diagonal).status());
   }
   c.set_output(0, matrix);
   return OkStatus();

@@ -114,7 +114,17 @@ TEST(MatrixDiagTest, PacksBands) {
               In({2}, band.k())},
              Attrs(band))
         .Bad({In({2, 3, 4}), In({2, 3}), In({2}, band.k())}, Attrs(band), Code::kInvalidArgument,
-             "")
+             "Shape must be rank 3 but is rank 2 for ", "first dimensions of diagonal")
+        .Bad({In({2, 3, 4}), In({3}), In({2}, band.k())}, Attrs(band), Code::kInvalidArgument,
+             "Shape must be at least rank 2 but is rank 1 for ", "first dimensions of diagonal")
+        .Bad({In({2, 3, 4}), In({1, 2, 2, 3}), In({2}, band.k())}, Attrs(band),
+             Code::kInvalidArgument, "Shape must be at most rank 3 but is rank 4 for ",
+             "first dimensions of diagonal")
+        .Bad({In({2, 3, 4}), In({2, 2, 3}), In({2}, {7, 7})}, Attrs(band), Code::kInvalidArgument,
+             "Shape must be rank 2 but is rank 3 for ", "out of bound: 7")
+        .Bad({In({2, 3, 4}), In({2, 2, 3}), In({1, 2}, band.k())}, Attrs(band),
+             Code::kInvalidArgument, "Shape must be at most rank 1 but is rank 2 for ",
+             "diag_index must be a scalar or vector")
         .Trivial("truth values may agree by chance")
         .Run();
   }

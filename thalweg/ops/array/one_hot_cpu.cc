@@ -2,6 +2,7 @@
 #include <complex>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/blocks_in_order.h"
 #include "thalweg/compute/move/element.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -10,6 +11,8 @@
 
 namespace thalweg {
 namespace {
+
+constexpr int64_t kElementsPerLook = 1 << 16;  // at the cancel flag
 
 class OneHotCpu : public Kernel {
  public:
@@ -44,12 +47,14 @@ class OneHotCpu : public Kernel {
     return compute::WithElement(on.dtype(), [&]<class E>() {
       const E& value = *static_cast<const E*>(on.raw_data());
       E* const to = static_cast<E*>(out->mutable_raw_data());
-      for (int64_t i = 0; i < indices.num_elements(); ++i) {
-        const int64_t index = IntAt(indices, i);
-        if (index < 0 || index >= depth) continue;
-        to[(i / inner * depth + index) * inner + i % inner] = value;
-      }
-      return OkStatus();
+      return compute::ForBlocksInOrder(
+          ctx.work(), indices.num_elements(), kElementsPerLook, [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              const int64_t index = IntAt(indices, i);
+              if (index < 0 || index >= depth) continue;
+              to[(i / inner * depth + index) * inner + i % inner] = value;
+            }
+          });
     });
   }
 
@@ -74,17 +79,22 @@ Status Where(Context& ctx) {
   const T* values = x.data<T>();
   const int64_t n = x.num_elements();
   int64_t found = 0;
-  for (int64_t i = 0; i < n; ++i) found += IsZero(values[i]) ? 0 : 1;
+  RETURN_IF_ERROR(
+      compute::ForBlocksInOrder(ctx.work(), n, kElementsPerLook, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) found += IsZero(values[i]) ? 0 : 1;
+      }));
   const int rank = shape.rank();
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kInt64, Shape{found, int64_t{rank}}));
   int64_t* row = out->mutable_data<int64_t>();
   Dims at(shape.dims());
   for (int64_t& position : std::span(at.data(), static_cast<size_t>(rank))) position = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    if (!IsZero(values[i])) row = std::copy_n(at.data(), rank, row);
-    for (int d = rank - 1; d >= 0 && ++at[d] == shape.dim(d); --d) at[d] = 0;
-  }
-  return OkStatus();
+  return compute::ForBlocksInOrder(
+      ctx.work(), n, kElementsPerLook, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          if (!IsZero(values[i])) row = std::copy_n(at.data(), rank, row);
+          for (int d = rank - 1; d >= 0 && ++at[d] == shape.dim(d); --d) at[d] = 0;
+        }
+      });
 }
 
 }  // namespace

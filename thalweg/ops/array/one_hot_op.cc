@@ -17,7 +17,9 @@ Status OneHotShape(ShapeContext& c) {
   int64_t size = PartialShape::kUnknownDim;
   if (!depth.empty()) {
     size = IntAt(depth, 0);
-    if (size < 0) return InvalidArgument("depth must be non-negative, got: ", size);
+    if (size < 0)
+      return InvalidArgument(
+          "Dimension size, given by scalar input 1, must be non-negative but is ", size);
   }
   Dims dims = indices.dims();
   dims.insert(at, size);

@@ -38,6 +38,7 @@ TEST(OneHotTest, Refusals) {
       })
       .Try({In({2}, {0, 1}), In({}, {0}), In({}, {1}), In({}, {0})})
       .Bad({In({2}, {0, 1}), In({}, {-1}), In({}, {1}), In({}, {0})}, {}, Code::kInvalidArgument,
+           "Dimension size, given by scalar input 1, must be non-negative but is -1",
            "depth must be non-negative")
       .Bad({In({2}, {0, 1}), In({1}, {1}), In({}, {1}), In({}, {0})}, {}, Code::kInvalidArgument,
            "")

@@ -4,7 +4,7 @@
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/made_texts.h"
 #include "thalweg/kernel/shared_rows.h"
-#include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/axis.h"
 
 namespace thalweg {
 namespace {
@@ -13,6 +13,12 @@ int64_t Product(const Shape& shape, int begin, int end) {
   int64_t product = 1;
   for (int i = begin; i < end; ++i) product *= shape.dim(i);
   return product;
+}
+
+Result<int> PackedAxis(int64_t axis, int rank) {
+  const std::optional<int> at = AxisFromFront(axis, rank);
+  if (at.has_value()) return *at;
+  return InvalidArgument("axis = ", axis, " not in [", -rank, ", ", rank, ")");
 }
 
 // The common shape of all inputs.
@@ -38,7 +44,7 @@ class PackCpu : public Kernel {
     const int64_t n = ctx.num_inputs();
     if (n == 0) return InvalidArgument("Pack needs at least one input");
     ASSIGN_OR_RETURN(const Shape part, CommonShape(ctx));
-    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axis_, part.rank() + 1, "axis"));
+    ASSIGN_OR_RETURN(const int axis, PackedAxis(axis_, part.rank() + 1));
     Dims dims = part.dims();
     dims.insert(axis, n);
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
@@ -85,7 +91,7 @@ class UnpackCpu : public Kernel {
     const Tensor& value = ctx.input(0);
     const Shape whole = value.shape();
     const int64_t n = ctx.num_outputs();
-    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axis_, whole.rank(), "axis"));
+    ASSIGN_OR_RETURN(const int axis, PackedAxis(axis_, whole.rank()));
     if (whole.dim(axis) != n) {
       return InvalidArgument("Input shape axis ", axis, " must equal ", n, ", got shape ", whole);
     }

@@ -2,7 +2,7 @@
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
-#include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/axis.h"
 
 namespace thalweg {
 namespace {
@@ -17,9 +17,13 @@ Status PackShape(ShapeContext& c) {
     merged = *std::move(next);
   }
   if (!merged.known_rank()) return OkStatus();
-  ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, merged.rank() + 1, "axis"));
+  const int rank = merged.rank() + 1;
+  const std::optional<int> at = AxisFromFront(axis, rank);
+  if (!at.has_value()) {
+    return InvalidArgument("axis = ", axis, " not in [", -rank, ", ", rank, ")");
+  }
   Dims dims = merged.dims();
-  dims.insert(at, c.num_inputs());
+  dims.insert(*at, c.num_inputs());
   ASSIGN_OR_RETURN(PartialShape shape, PartialShape::Make(dims));
   c.set_output(0, std::move(shape));
   return OkStatus();
@@ -39,10 +43,14 @@ Status UnpackShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const int64_t axis, c.Attr<int64_t>("axis"));
   const PartialShape& value = c.input(0);
   if (!value.known_rank()) return OkStatus();
-  ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, value.rank(), "axis"));
-  RETURN_IF_ERROR(CheckDim(value.dim(at), c.num_outputs()));
+  const std::optional<int> at = AxisFromFront(axis, value.rank());
+  if (!at.has_value()) {
+    return InvalidArgument("Invalid axis: ", axis, "; must be in [", -value.rank(), ",",
+                           value.rank(), ")");
+  }
+  RETURN_IF_ERROR(CheckDim(value.dim(*at), c.num_outputs()));
   Dims dims = value.dims();
-  dims.erase(at);
+  dims.erase(*at);
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, PartialShape(dims));
   return OkStatus();
 }

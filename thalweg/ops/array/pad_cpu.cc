@@ -101,9 +101,9 @@ class MirrorKernel : public Kernel {
       if (paddings.before[i] <= longest && paddings.after[i] <= longest) continue;
       const bool none = paddings.before[i] == 0 && paddings.after[i] == 0;
       if (none) continue;
-      return InvalidArgument("paddings must be no greater than the dimension size",
-                             skip_ == 1 ? " less one" : "", ": ", paddings.before[i], ", ",
-                             paddings.after[i], " greater than ", longest);
+      return InvalidArgument("paddings must be ", skip_ == 1 ? "less than" : "no greater than",
+                             " the dimension size: ", paddings.before[i], ", ", paddings.after[i],
+                             skip_ == 1 ? " not less than " : " greater than ", inner.dim(i));
     }
     return OkStatus();
   }

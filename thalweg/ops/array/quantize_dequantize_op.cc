@@ -6,23 +6,33 @@
 namespace thalweg {
 namespace {
 
-Status CheckAxis(const ShapeContext& c, const PartialShape& x) {
-  if (c.node().FindAttr("axis") == nullptr) return OkStatus();
-  ASSIGN_OR_RETURN(const int64_t axis, c.Attr<int64_t>("axis"));
+// The ends of the range, inputs `low` and the one behind: scalars, or a number for each slice of x
+// along the axis.
+Status CheckRange(const ShapeContext& c, const PartialShape& x, int low) {
+  int64_t axis = -1;
+  if (c.node().FindAttr("axis") != nullptr) {
+    ASSIGN_OR_RETURN(axis, c.Attr<int64_t>("axis"));
+  }
   if (axis < -1) return InvalidArgument("Axis must be at least -1. Found ", axis);
-  if (!x.known_rank() || axis < x.rank()) return OkStatus();
-  return InvalidArgument("Shape must be at least rank ", static_cast<uint64_t>(axis) + 1,
-                         " but is rank ", x.rank());
+  ASSIGN_OR_RETURN(PartialShape ends, c.InputWithRank(low, axis == -1 ? 0 : 1));
+  ASSIGN_OR_RETURN(ends, c.input(low + 1).MergeWith(ends));
+  if (axis == -1 || !x.known_rank()) return OkStatus();
+  if (axis >= x.rank()) {
+    return InvalidArgument("Shape must be at least rank ", static_cast<uint64_t>(axis) + 1,
+                           " but is rank ", x.rank());
+  }
+  return MergeDims(ends.dim(0), x.dim(static_cast<int>(axis))).status();
 }
 
 Status QuantizeShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckAxis(c, c.input(0)));
+  if (c.num_inputs() > 1) RETURN_IF_ERROR(CheckRange(c, c.input(0), 1));
+  if (c.num_inputs() > 3) RETURN_IF_ERROR(c.InputWithRank(3, 0).status());  // num_bits
   return UnchangedShape(c);
 }
 
 Status GradShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(PartialShape both, c.input(0).MergeWith(c.input(1)));
-  RETURN_IF_ERROR(CheckAxis(c, both));
+  RETURN_IF_ERROR(CheckRange(c, both, 2));
   for (int i = 0; i < 2; ++i) c.set_output(i + 1, c.input(i + 2));
   c.set_output(0, std::move(both));
   return OkStatus();

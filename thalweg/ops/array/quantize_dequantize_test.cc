@@ -66,11 +66,20 @@ TEST(QuantizeDequantizeTest, OneRange) {
           .Bad({In({2}), In({}, {2}), In({}, {1})}, {{"range_given", true}}, Code::kInvalidArgument,
                "Invalid range")
           .Bad({In({2}), In({1}, {0}), In({}, {1})}, {{"range_given", true}},
-               Code::kInvalidArgument, "must be a scalar")
+               Code::kInvalidArgument, "Shape must be rank 0 but is rank 1 for ",
+               "must be a scalar")
+          .Bad({In({2}), In({}, {0}), In({1}, {1})}, {{"range_given", true}},
+               Code::kInvalidArgument, "Shapes must be equal rank, but are 1 and 0 for ",
+               "must be a scalar")
           .Bad({In({2}), In({}, {0}), In({}, {1})}, {{"num_bits", 62}}, Code::kInvalidArgument,
                "out of range")
-          .Bad({In({2}), In({}, {0}), In({}, {1})}, {{"axis", 1}}, Code::kInvalidArgument,
+          .Bad({In({2}), In({2}, {0, 0}), In({2}, {1, 1})}, {{"axis", 1}}, Code::kInvalidArgument,
                "at least rank 2")
+          .Bad({In({2}), In({}, {0}), In({}, {1})}, {{"axis", 0}, {"range_given", true}},
+               Code::kInvalidArgument, "Shape must be rank 1 but is rank 0 for ", "incorrect size")
+          .Bad({In({2}), In({3}, {0, 0, 0}), In({3}, {1, 1, 1})},
+               {{"axis", 0}, {"range_given", true}}, Code::kInvalidArgument,
+               "Dimensions must be equal, but are 3 and 2 for ", "incorrect size")
           .NoGradient(kSteps)
           .Run();
     }
@@ -84,6 +93,8 @@ TEST(QuantizeDequantizeTest, OneRange) {
             attrs)
         .Bad({In({2}), In({}, {0}), In({}, {1}), In({}, {0})}, {}, Code::kInvalidArgument,
              "out of range")
+        .Bad({In({2}), In({}, {0}), In({}, {1}), In({2}, {8, 8})}, {}, Code::kInvalidArgument,
+             "Shape must be rank 0 but is rank 1 for ", "")
         .NoGradient(kSteps)
         .Run();
   }
@@ -143,7 +154,8 @@ TEST(QuantizeDequantizeTest, TheGradientPassesInsideOfTheRange) {
       .Try({In({9, 3}), In({9, 3}), In({3}, {-1, 0, -2}), In({3}, {1, 0.5, 0})}, {{"axis", 1}})
       .Bad({In({3}), In({4}), In({}, {-1}), In({}, {1})}, {}, Code::kInvalidArgument, "")
       .Bad({In({3}), In({3}), In({2}, {-1, 1}), In({2}, {1, 1})}, {{"axis", 0}},
-           Code::kInvalidArgument, "incorrect size")
+           Code::kInvalidArgument, "Dimensions must be equal, but are 2 and 3 for ",
+           "incorrect size")
       .GradInputs({0})
       .GradOutputs({0})
       .Run();

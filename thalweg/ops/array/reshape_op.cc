@@ -26,8 +26,7 @@ int64_t KnownProduct(const PartialShape& shape, int* unknown) {
 
 // What the shape argument says, its one unknown dimension filled in from the number of elements.
 Status ReshapeShape(ShapeContext& c) {
-  RETURN_IF_ERROR(c.InputWithRank(1, 1).status());
-  PartialShape shape = c.InputAsShape(1);
+  ASSIGN_OR_RETURN(PartialShape shape, c.ShapeArgument(1));
   const Tensor value = c.InputValue(1);
   const int64_t size = c.input(0).num_elements();
   if (shape.known_rank() && size >= 0) {
@@ -97,8 +96,13 @@ Status SqueezeShape(ShapeContext& c) {
                    c.Attr<std::vector<int64_t>>("squeeze_dims"));
   if (!input.known_rank()) return OkStatus();
   std::vector<bool> drop(static_cast<size_t>(input.rank()), squeeze.empty());
-  for (int64_t dim : squeeze) {
-    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(dim, input.rank(), "squeeze_dims"));
+  for (const int64_t& dim : squeeze) {
+    const std::optional<int> found = AxisFromFront(dim, input.rank());
+    if (!found.has_value()) {
+      return InvalidArgument("squeeze_dims[", &dim - squeeze.data(), "] not in [", -input.rank(),
+                             ",", input.rank(), "). It is ", dim);
+    }
+    const int axis = *found;
     if (input.dim(axis) > 1 || input.dim(axis) == 0) {
       return InvalidArgument("Can not squeeze dim[", axis, "], expected a dimension of 1, got ",
                              input.dim(axis));

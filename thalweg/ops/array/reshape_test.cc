@@ -87,7 +87,7 @@ TEST(SqueezeTest, DropsDimensionsOfSizeOne) {
       .Bad({In({2, 1})}, {{"squeeze_dims", std::vector<int64_t>{0}}}, Code::kInvalidArgument,
            "Can not squeeze dim[0]")
       .Bad({In({2, 1})}, {{"squeeze_dims", std::vector<int64_t>{2}}}, Code::kInvalidArgument,
-           "Expected squeeze_dims in the range [-2, 2), but got 2",
+           "squeeze_dims[0] not in [-2,2)",
            "Tried to squeeze dim index 2 for tensor with 2 dimensions.")
       .Trivial("elements do not change")
       .Run();

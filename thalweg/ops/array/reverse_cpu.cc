@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -53,10 +54,14 @@ Status ReverseV2(Context& ctx) {
   if (rank == 0) return Turn(ctx, Dims());  // whatever the axes, as in TensorFlow
   ASSIGN_OR_RETURN(const Dims axes, IntVector(ctx.input(1), "axis"));
   Dims turn = NoDims(rank);
-  for (int64_t given : axes) {
-    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, rank, "axis"));
-    if (turn[axis] != 0) return InvalidArgument("axis ", axis, " specified more than once.");
-    turn[axis] = 1;
+  for (const int64_t& given : axes) {
+    const std::optional<int> axis = AxisFromFront(given, rank);
+    if (!axis.has_value()) {
+      return InvalidArgument("'axis'[", &given - axes.begin(), "] = ", given,
+                             " is out of valid range [0, ", rank - 1);
+    }
+    if (turn[*axis] != 0) return InvalidArgument("axis ", *axis, " specified more than once.");
+    turn[*axis] = 1;
   }
   return Turn(ctx, turn);
 }
@@ -85,13 +90,19 @@ class ReverseSequenceCpu : public Kernel {
       return InvalidArgument("seq_lengths must be a vector of ", shape.dim(batch),
                              " elements, got shape ", lengths.shape());
     }
-    ASSIGN_OR_RETURN(const Tensor checked,
-                     CheckedIndices(ctx.allocator(), lengths, shape.dim(seq) + 1, "seq_lengths"));
+    for (int64_t i = 0; i < lengths.num_elements(); ++i) {
+      const int64_t length = IntAt(lengths, i);
+      if (length < 0) return InvalidArgument("seq_lens(", i, ") < 0");
+      if (length > shape.dim(seq)) {
+        return InvalidArgument("seq_lens(", i, ") > input.dims(", seq, "): ", length, " and ",
+                               shape.dim(seq));
+      }
+    }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, x.dtype(), shape));
     if (out->num_elements() == 0) return OkStatus();
     const Dims strides = compute::ContiguousStrides(shape.dims());
     for (int64_t i = 0; i < shape.dim(batch); ++i) {
-      const int64_t turned = checked.data<int64_t>()[i];
+      const int64_t turned = IntAt(lengths, i);
       Dims sizes = shape.dims();
       sizes[batch] = 1;
       sizes[seq] = turned;

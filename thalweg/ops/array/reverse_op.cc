@@ -2,6 +2,7 @@
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -11,7 +12,7 @@ Status ReverseShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape dims, c.InputWithRank(1, 1));
   const int64_t rank = dims.dim(0);
   if (c.input(0).known_rank()) {
-    RETURN_IF_ERROR(MergeDims(rank, c.input(0).rank()).status());
+    RETURN_IF_ERROR(CheckRank(c.input(0).rank(), rank));
   } else if (rank >= 0 && rank <= kMaxRank) {
     c.set_output(0, PartialShape::OfRank(static_cast<int>(rank)));
     return OkStatus();
@@ -23,8 +24,17 @@ Status ReverseV2Shape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(1, 1).status());
   const Tensor axes = c.InputValue(1);
   if (!axes.empty() && c.input(0).known_rank()) {
+    std::vector<bool> seen(static_cast<size_t>(c.input(0).rank()));
     for (int64_t i = 0; i < axes.num_elements(); ++i) {
-      RETURN_IF_ERROR(NormalizeAxis(IntAt(axes, i), c.input(0).rank(), "axis").status());
+      const int64_t given = IntAt(axes, i);
+      const std::optional<int> axis = AxisFromFront(given, c.input(0).rank());
+      if (!axis.has_value()) {
+        return InvalidArgument("'axis'[", i, "] = ", given, " is out of valid range [0, ",
+                               c.input(0).rank() - 1);
+      }
+      const auto at = static_cast<size_t>(*axis);
+      if (seen[at]) return InvalidArgument("axis ", *axis, " specified more than once.");
+      seen[at] = true;
     }
   }
   return UnchangedShape(c);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/move/roll.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -27,7 +28,11 @@ Status Roll(Context& ctx) {
   Dims shifts;
   shifts.resize(shape.rank(), 0);
   for (int64_t i = 0; i < shift.num_elements(); ++i) {
-    ASSIGN_OR_RETURN(const int d, NormalizeAxis(IntAt(axis, i), shape.rank(), "axis"));
+    const std::optional<int> found = AxisFromFront(IntAt(axis, i), shape.rank());
+    if (!found.has_value()) {
+      return InvalidArgument("axis ", IntAt(axis, i), " is out of range of ", shape);
+    }
+    const int d = *found;
     const int64_t size = shape.dim(d);
     if (size == 0) continue;
     const int64_t step = IntAt(shift, i) % size;

@@ -32,7 +32,7 @@ TEST(RollTest, MovesElementsRound) {
       .Try({In({3, 0}), In({1}, {1}), In({1}, {1})}, kTypes)
       .Bad({In({}), In({}, {1}), In({}, {0})}, kTypes, Code::kInvalidArgument, "")
       .Bad({In({3}), In({}, {1}), In({}, {1})}, kTypes, Code::kInvalidArgument,
-           "axis in the range [-1, 1), but got 1")
+           "axis 1 is out of range")
       .Bad({In({3}), In({2}, {1, 1}), In({1}, {0})}, kTypes, Code::kInvalidArgument,
            "must have the same size")
       .Bad({In({3}), In({1, 1}, {1}), In({1, 1}, {0})}, kTypes, Code::kInvalidArgument,

@@ -8,6 +8,12 @@
 namespace thalweg {
 namespace {
 
+Status CheckMatrix(const Shape& shape, std::string_view what) {
+  if (shape.rank() == 2) return OkStatus();
+  return InvalidArgument("Shape must be rank 2 but is rank ", shape.rank(), " for `", what,
+                         "` argument, got shape ", shape);
+}
+
 template <bool kUpper>
 class SearchCpu : public Kernel {
  public:
@@ -16,10 +22,8 @@ class SearchCpu : public Kernel {
   Status Compute(Context& ctx) override {
     const Tensor& sorted = ctx.input(0);
     const Tensor& values = ctx.input(1);
-    if (sorted.rank() != 2 || values.rank() != 2) {
-      return InvalidArgument("sorted_inputs and values must have rank 2, got shapes ",
-                             sorted.shape(), " and ", values.shape());
-    }
+    RETURN_IF_ERROR(CheckMatrix(sorted.shape(), "sorted_inputs"));
+    RETURN_IF_ERROR(CheckMatrix(values.shape(), "values"));
     if (sorted.dim(0) != values.dim(0)) {
       return InvalidArgument("Leading dim_size of both tensors must match, got ", sorted.shape(),
                              " and ", values.shape());

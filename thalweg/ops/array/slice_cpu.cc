@@ -9,14 +9,13 @@ namespace {
 
 // The sizes with -1 filled in, all checked against the input.
 Result<Dims> CheckedSizes(const Shape& input, const Dims& begin, const Dims& size) {
-  if (begin.size() != input.rank() || size.size() != input.rank()) {
-    return InvalidArgument("Expected begin and size arguments to be 1-D tensors of size ",
-                           input.rank(), ", but got shapes [", begin.size(), "] and [", size.size(),
-                           "] instead");
-  }
   Dims sizes(size);
   for (int i = 0; i < input.rank(); ++i) {
     const int64_t dim = input.dim(i);
+    if (dim == 0 && (begin[i] != 0 || (size[i] != 0 && size[i] != -1))) {
+      return InvalidArgument("Expected begin[", i, "] == 0 (got ", begin[i], ") and size[", i,
+                             "] == 0 (got ", size[i], ") when input.dim_size(", i, ") == 0");
+    }
     if (begin[i] < 0 || begin[i] > dim) {
       return InvalidArgument("Expected begin[", i, "] in [0, ", dim, "], but got ", begin[i]);
     }
@@ -32,6 +31,12 @@ Result<Dims> CheckedSizes(const Shape& input, const Dims& begin, const Dims& siz
 Status Slice(Context& ctx) {
   const Tensor& x = ctx.input(0);
   const Shape input = x.shape();
+  const Shape whole{int64_t{input.rank()}};
+  if (ctx.input(1).shape() != whole || ctx.input(2).shape() != whole) {
+    return InvalidArgument("Expected begin and size arguments to be 1-D tensors of size ",
+                           input.rank(), ", but got shapes ", ctx.input(1).shape(), " and ",
+                           ctx.input(2).shape(), " instead");
+  }
   ASSIGN_OR_RETURN(const Dims begin, IntVector(ctx.input(1), "begin"));
   ASSIGN_OR_RETURN(const Dims size, IntVector(ctx.input(2), "size"));
   ASSIGN_OR_RETURN(const Dims sizes, CheckedSizes(input, begin, size));

@@ -14,10 +14,7 @@ Result<int> SliceRank(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape both, begin.MergeWith(size));
   const int64_t length = both.dim(0);
   const int rank = c.input(0).rank();
-  if (rank >= 0 && length >= 0 && length != rank) {
-    return InvalidArgument("Expected begin and size arguments to be 1-D tensors of size ", rank,
-                           ", but got ", length, " elements");
-  }
+  RETURN_IF_ERROR(Explained(CheckRank(rank, length), "begin has ", length, " elements"));
   if (length > kMaxRank) return InvalidArgument("begin has ", length, " elements");
   return rank >= 0 ? rank : static_cast<int>(length);
 }

@@ -34,12 +34,16 @@ TEST(SliceTest, TakesABlock) {
       .Try({In({3}), In({1}, {3}), In({1}, {0})}, {{"Index", DType::kInt32}})
       .Bad({In({3}), In({1}, {2}), In({1}, {2})}, {{"Index", DType::kInt32}},
            Code::kInvalidArgument, "")
+      .Bad({In({0}), In({1}, {1}), In({1}, {2})}, {{"Index", DType::kInt32}},
+           Code::kInvalidArgument,
+           "Expected begin[0] == 0 (got 1) and size[0] == 0 (got 2) when input.dim_size(0) == 0")
       .Bad({In({3}), In({1}, {-1}), In({1}, {-1})}, {{"Index", DType::kInt32}},
            Code::kInvalidArgument, "Expected begin[0] in [0, 3]")
       .Bad({In({3}), In({1}, {0}), In({1}, {-2})}, {{"Index", DType::kInt32}},
            Code::kInvalidArgument, "size[0]")
       .Bad({In({3}), In({2}, {0, 0}), In({2}, {1, 1})}, {{"Index", DType::kInt32}},
-           Code::kInvalidArgument, "1-D tensors of size 1")
+           Code::kInvalidArgument, "Shape must be rank 2 but is rank 1 for ",
+           "1-D tensors of size 1")
       .Run();
 }
 

@@ -22,9 +22,9 @@ Result<Format> FormatOf(ShapeContext& c) {
 
 // A known dimension divided by `block`; -1 stays.
 Result<int64_t> Divided(int64_t size, int64_t block, std::string_view what) {
-  if (size < 0) return size;
-  if (size % block == 0) return size / block;
-  return InvalidArgument(what, " ", size, " should be divisible by ", block);
+  Result<int64_t> divided = DivideDim(size, block);
+  RETURN_IF_ERROR(Explained(divided.status(), what));
+  return divided;
 }
 Result<int64_t> Multiplied(int64_t size, int64_t block) {
   int64_t product = 0;

@@ -30,6 +30,9 @@ class SparseToDenseCpu : public Kernel {
   Status Compute(Context& ctx) override {
     const Tensor& indices = ctx.input(0);
     const Tensor& values = ctx.input(2);
+    if (ctx.input(1).rank() != 1) {
+      return InvalidArgument("output_shape must be rank 1, got shape ", ctx.input(1).shape());
+    }
     ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(1), "output_shape"));
     const int64_t count = indices.rank() == 0 ? 1 : indices.dim(0);
     RETURN_IF_ERROR(CheckShapes(ctx, shape, count));

@@ -4,10 +4,18 @@
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
+
+Result<int> SplitAxis(int64_t axis, int rank) {
+  const std::optional<int> found = AxisFromFront(axis, rank);
+  if (found.has_value()) return *found;
+  return InvalidArgument("Dimension size, given by scalar input ", axis, " must be in range [",
+                         -rank, ", ", rank, ")");
+}
 
 Status SplitShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
@@ -16,13 +24,26 @@ Status SplitShape(ShapeContext& c) {
   if (!value.known_rank()) return OkStatus();
   PartialShape part = PartialShape::OfRank(value.rank());
   if (!split_dim.empty()) {
-    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(split_dim, 0), value.rank(), "split_dim"));
+    ASSIGN_OR_RETURN(const int axis, SplitAxis(IntAt(split_dim, 0), value.rank()));
     part = value;
     ASSIGN_OR_RETURN(const int64_t size, DivideDim(value.dim(axis), c.num_outputs()));
     part.set_dim(axis, size);
   }
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, part);
   return OkStatus();
+}
+
+// Known sizes, all of them, add up to a known dimension.
+Status CheckSplitSizes(const Tensor& sizes, int64_t dim) {
+  int64_t sum = 0;
+  std::string text;
+  for (int64_t i = 0; i < sizes.num_elements(); ++i) {
+    const int64_t size = IntAt(sizes, i);
+    if (size < 0 || dim < 0 || __builtin_add_overflow(sum, size, &sum)) return OkStatus();
+    text += StrCat(i == 0 ? "" : ",", size);
+  }
+  if (sum == dim) return OkStatus();
+  return InvalidArgument("can't split axis of size ", dim, " into pieces of size [", text, "]");
 }
 
 Status SplitVShape(ShapeContext& c) {
@@ -35,8 +56,8 @@ Status SplitVShape(ShapeContext& c) {
   for (int i = 0; i < c.num_outputs(); ++i) {
     PartialShape part = PartialShape::OfRank(value.rank());
     if (!split_dim.empty()) {
-      ASSIGN_OR_RETURN(const int axis,
-                       NormalizeAxis(IntAt(split_dim, 0), value.rank(), "split_dim"));
+      ASSIGN_OR_RETURN(const int axis, SplitAxis(IntAt(split_dim, 0), value.rank()));
+      if (!sizes.empty()) RETURN_IF_ERROR(CheckSplitSizes(sizes, value.dim(axis)));
       part = value;
       part.set_dim(axis, PartialShape::kUnknownDim);
       if (!sizes.empty() && sizes.num_elements() == c.num_outputs()) {

@@ -30,13 +30,6 @@ Status TileShape(ShapeContext& c) {
       shape.set_dim(i, size);
     }
   }
-  const Tensor value = c.InputValue(1);
-  for (int64_t i = 0; !value.empty() && i < value.num_elements(); ++i) {
-    if (IntAt(value, i) < 0) {
-      return InvalidArgument("Invalid value in tensor used for shape: ", IntAt(value, i),
-                             "; multiples must not be negative");
-    }
-  }
   c.set_output(0, std::move(shape));
   return OkStatus();
 }

@@ -16,13 +16,19 @@ Result<Dims> CheckedPermutation(const Tensor& perm, int rank) {
     return InvalidArgument("transpose expects a vector of size ", rank,
                            ". But input(1) is a vector of size ", order.size());
   }
+  const Dims given = order;
   bool seen[kMaxRank] = {};
   for (int64_t& dim : std::span(order.data(), static_cast<size_t>(rank))) {
     const std::optional<int> axis = AxisFromFront(dim, rank);
     if (!axis.has_value()) return InvalidArgument(dim, " is out of range [0 .. ", rank, ")");
-    if (seen[*axis]) return InvalidArgument("perm names dimension ", *axis, " twice");
     seen[*axis] = true;
     dim = *axis;
+  }
+  for (int d = 0; d < rank; ++d) {
+    if (seen[d]) continue;
+    std::string all;
+    for (const int64_t dim : given) all += StrCat(all.empty() ? "" : ",", dim);
+    return InvalidArgument(d, " is missing from {", all, "}.");
   }
   return order;
 }

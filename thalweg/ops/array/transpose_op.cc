@@ -19,19 +19,14 @@ Status TransposeShape(ShapeContext& c) {
   if (rank < 0) return OkStatus();
   PartialShape shape = PartialShape::OfRank(rank);
   const Tensor perm = c.InputValue(1);
-  if (!perm.empty() && x.known_rank()) {
-    std::vector<bool> seen(static_cast<size_t>(rank));
+  if (!perm.empty()) {
     for (int i = 0; i < rank; ++i) {
       const int64_t given = IntAt(perm, i);
       const std::optional<int> from = AxisFromFront(given, rank);
       if (!from.has_value()) {
         return InvalidArgument("perm dim ", given, " is out of range of input rank ", rank);
       }
-      if (seen[static_cast<size_t>(*from)]) {
-        return InvalidArgument("perm names dimension ", *from, " twice");
-      }
-      seen[static_cast<size_t>(*from)] = true;
-      shape.set_dim(i, x.dim(*from));
+      if (x.known_rank()) shape.set_dim(i, x.dim(*from));
     }
   }
   c.set_output(0, std::move(shape));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "thalweg/compute/blocks_in_order.h"
 #include "thalweg/compute/move/gather.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/compute/move/unique.h"
@@ -10,6 +11,8 @@
 
 namespace thalweg {
 namespace {
+
+constexpr int64_t kPerBlock = 1 << 16;  // numbers between two looks at the cancel flag
 
 Status CheckFits(int64_t n, DType index_type) {
   if (index_type == DType::kInt64 || n <= std::numeric_limits<int32_t>::max()) return OkStatus();
@@ -21,13 +24,14 @@ Status CheckFits(int64_t n, DType index_type) {
 // Output i = n numbers in the type that the node asks for.
 Status SetIntegers(Context& ctx, int i, DType type, const int64_t* values, int64_t n) {
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(i, type, Shape{n}));
-  if (type == DType::kInt64) {
-    std::copy_n(values, n, out->mutable_data<int64_t>());
-  } else {
-    int32_t* const to = out->mutable_data<int32_t>();
-    for (int64_t k = 0; k < n; ++k) to[k] = static_cast<int32_t>(values[k]);
-  }
-  return OkStatus();
+  return compute::ForBlocks(ctx.work(), n, kPerBlock, [&](int64_t begin, int64_t end) {
+    if (type == DType::kInt64) {
+      std::copy(values + begin, values + end, out->mutable_data<int64_t>() + begin);
+    } else {
+      int32_t* const to = out->mutable_data<int32_t>();
+      for (int64_t k = begin; k < end; ++k) to[k] = static_cast<int32_t>(values[k]);
+    }
+  });
 }
 
 // x seen as `n` slices along a dimension with `outer` before and `inner` elements behind.
@@ -104,7 +108,12 @@ class UniqueCpu : public Kernel {
   Status SetCounts(Context& ctx, Tensor& first, const Tensor& index, int64_t distinct) const {
     int64_t* const counts = first.mutable_data<int64_t>();
     std::fill_n(counts, distinct, int64_t{0});
-    for (int64_t number : index.flat<int64_t>()) ++counts[number];
+    const int64_t* const numbers = index.data<int64_t>();
+    RETURN_IF_ERROR(compute::ForBlocksInOrder(ctx.work(), index.num_elements(), kPerBlock,
+                                              [&](int64_t begin, int64_t end) {
+                                                for (int64_t i = begin; i < end; ++i)
+                                                  ++counts[numbers[i]];
+                                              }));
     return SetIntegers(ctx, 2, index_type_, counts, distinct);
   }
 

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/resources/destroyable.h"
 #include "thalweg/resources/variable.h"
 #include "thalweg/tensor/heap_charge.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr const char* kContainer = "_stacks";
 
-class Stack : public Resource {
+class Stack : public Resource, public Destroyable {
  public:
   Stack(std::string name, int64_t max_size) : name_(std::move(name)), max_size_(max_size) {}
 
@@ -35,13 +36,15 @@ class Stack : public Resource {
     values_.pop_back();
     return top;
   }
-  void Close() {
+  // False: it was closed before.
+  bool Close() {
     std::vector<Tensor> values;  // freed without the lock: they may hold other stacks
     MutexLock lock(mutex_);
-    closed_ = true;
     values.swap(values_);
     places_.Clear();
+    return !std::exchange(closed_, true);
   }
+  Destroyed Destroy() override { return Close() ? Destroyed::kNow : Destroyed::kNotThere; }
   std::string DebugString() const override {
     MutexLock lock(mutex_);
     return StrCat("stack '", name_, "' of ", values_.size(), " tensors");

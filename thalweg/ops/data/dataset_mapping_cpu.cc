@@ -121,11 +121,13 @@ Result<DatasetPtr> MakeInterleave(Context& ctx, const DatasetAttrs& attrs) {
   return MakeInterleaveOf(ctx, attrs, options);
 }
 
-// Each member of the cycle has a few blocks ready.
+// Each member of the cycle has a block ready, at least two elements; more where that was too few and
+// the graph leaves open how many make elements at once.
 Result<DatasetPtr> MakeBuffered(Context& ctx, const DatasetAttrs& attrs, InterleaveOptions options,
-                                int64_t buffer) {
+                                int64_t buffer, bool is_open = false) {
   if (!options.deterministic.has_value()) options.deterministic = Determinism(attrs);
-  options.buffer = buffer > 0 ? buffer : std::max<int64_t>(options.block_length, 2);
+  const int64_t block = std::max<int64_t>(options.block_length, 2);
+  options.buffer = buffer > 0 ? buffer : is_open ? -block : block;
   return MakeInterleaveOf(ctx, attrs, options);
 }
 
@@ -155,16 +157,18 @@ Result<InterleaveOptions> ParallelCycle(Context& ctx, int first, bool is_old) {
 
 template <bool is_old>
 Result<DatasetPtr> MakeParallelInterleaveV2(Context& ctx, const DatasetAttrs& attrs) {
-  ASSIGN_OR_RETURN(const InterleaveOptions options,
-                   ParallelCycle(ctx, ctx.num_inputs() - 3, is_old));
-  return MakeBuffered(ctx, attrs, options, 0);
+  const int n = ctx.num_inputs();
+  ASSIGN_OR_RETURN(const InterleaveOptions options, ParallelCycle(ctx, n - 3, is_old));
+  ASSIGN_OR_RETURN(const int64_t calls, CallsArgument(ctx, n - 1));
+  return MakeBuffered(ctx, attrs, options, 0, calls == kAutotune);
 }
 
 Result<DatasetPtr> MakeParallelInterleaveV4(Context& ctx, const DatasetAttrs& attrs) {
   const int n = ctx.num_inputs();
   ASSIGN_OR_RETURN(const int64_t buffer, IntArgument(ctx, n - 3, "buffer_output_elements"));
   ASSIGN_OR_RETURN(const InterleaveOptions options, ParallelCycle(ctx, n - 5, false));
-  return MakeBuffered(ctx, attrs, options, buffer);
+  ASSIGN_OR_RETURN(const int64_t calls, CallsArgument(ctx, n - 1));
+  return MakeBuffered(ctx, attrs, options, buffer, calls == kAutotune);
 }
 
 // How many elements of the input are made in advance, the last input, is left to the cycle.

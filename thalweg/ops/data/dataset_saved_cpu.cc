@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include "thalweg/data/batching.h"
 #include "thalweg/data/iteration.h"
-#include "thalweg/data/kept_elements.h"
-#include "thalweg/data/mapping.h"
-#include "thalweg/data/memory_sources.h"
 #include "thalweg/data/saved_dataset.h"
+#include "thalweg/data/snapshot.h"
 #include "thalweg/ops/data/dataset_kernel.h"
 
 namespace thalweg {
 namespace {
 
-Result<std::string> SavedCompression(const DatasetAttrs& attrs) {
-  const AttrValue* const value = attrs.all.Find("compression");
-  const std::string* const name = value != nullptr ? value->GetIf<std::string>() : nullptr;
-  return name == nullptr || *name == "NONE" ? std::string() : *name;
+std::string TextAttr(const DatasetAttrs& attrs, std::string_view name) {
+  const AttrValue* const value = attrs.all.Find(name);
+  const std::string* const text = value != nullptr ? value->GetIf<std::string>() : nullptr;
+  return text == nullptr ? std::string() : *text;
+}
+
+// "AUTO" is left to the library: what is not compressed is read back fastest.
+Result<Compression> SavedCompression(const DatasetAttrs& attrs) {
+  const std::string name = TextAttr(attrs, "compression");
+  return CompressionNamed(name == "NONE" || name == "AUTO" ? "" : name);
 }
 
 Result<DatasetPtr> MakeSaved(Context& ctx, const DatasetAttrs& attrs) {
   ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
   ASSIGN_OR_RETURN(std::string path, TextArgument(ctx, 1, "path"));
-  ASSIGN_OR_RETURN(const std::string compression, SavedCompression(attrs));
-  if (!compression.empty()) {
-    return Unimplemented("datasets are saved uncompressed, compression is '", compression, "'");
-  }
+  ASSIGN_OR_RETURN(const Compression compression, SavedCompression(attrs));
   ElementFunctionPtr shard;
   if (attrs.Flag("use_shard_func", true)) {
     ASSIGN_OR_RETURN(shard, FunctionArgument(ctx, attrs, "shard_func", input->spec().types));
   }
-  return SavedDataset(std::move(input), std::move(path), std::move(shard));
+  return SavedDataset(input, std::move(path), compression, std::move(shard));
 }
 
 // Makes a pass over the dataset that writes to its end.
@@ -74,20 +74,40 @@ class SaveCpu : public AsyncKernel {
 // The reader's function makes one dataset of a dataset of those of the shards.
 Result<DatasetPtr> MakeLoaded(Context& ctx, const DatasetAttrs& attrs) {
   ASSIGN_OR_RETURN(const std::string path, TextArgument(ctx, 0, "path"));
-  ASSIGN_OR_RETURN(const std::string name, SavedCompression(attrs));
-  ASSIGN_OR_RETURN(const Compression compression, CompressionNamed(name));
-  ASSIGN_OR_RETURN(std::vector<DatasetPtr> shards, SavedShards(path, compression, attrs.spec));
-  const ElementSpec one = {{DType::kVariant}, {PartialShape(Shape())}};
-  auto kept = std::make_shared<KeptElements>("Load");
-  for (DatasetPtr& shard : shards) {
-    ASSIGN_OR_RETURN(Tensor variant, TensorOf(std::move(shard)));
-    RETURN_IF_ERROR(kept->Push(ctx.device().allocator(), {std::move(variant)}));
-  }
-  ASSIGN_OR_RETURN(Tensor all, TensorOfList(std::move(kept), one));
+  ASSIGN_OR_RETURN(const Compression compression, SavedCompression(attrs));
   ASSIGN_OR_RETURN(ElementFunctionPtr reader,
                    FunctionArgument(ctx, attrs, "reader_func", {DType::kVariant}));
-  return InterleaveDataset(OneElementDataset({std::move(all)}, one), std::move(reader), attrs.spec,
-                           {});
+  return LoadedDataset(path, compression, attrs.spec, std::move(reader), ctx.device().allocator());
+}
+
+Result<DatasetPtr> MakeSnapshot(Context& ctx, const DatasetAttrs& attrs) {
+  ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
+  ASSIGN_OR_RETURN(const std::string path, TextArgument(ctx, 1, "path"));
+  SnapshotOptions options;
+  ASSIGN_OR_RETURN(options.compression, SavedCompression(attrs));
+  ASSIGN_OR_RETURN(options.reader, FunctionArgument(ctx, attrs, "reader_func", {DType::kVariant}));
+  ASSIGN_OR_RETURN(options.shard, FunctionArgument(ctx, attrs, "shard_func", input->spec().types));
+  if (attrs.Flag("hash_valid", false)) {
+    const AttrValue* const hash = attrs.all.Find("hash");
+    ASSIGN_OR_RETURN(const int64_t number, hash->Get<int64_t>());
+    options.folder = StrCat(static_cast<uint64_t>(number));
+  }
+  return SnapshotDataset(std::move(input), path, std::move(options));
+}
+
+// That of 1.15: in one shard, read as it was written.
+Result<DatasetPtr> MakeFirstSnapshot(Context& ctx, const DatasetAttrs& attrs) {
+  ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
+  ASSIGN_OR_RETURN(const std::string path, TextArgument(ctx, 1, "path"));
+  const std::string mode = TextAttr(attrs, "mode");
+  if (attrs.Flag("shuffle_on_read", false) || !(mode.empty() || mode == "auto")) {
+    return Unimplemented("snapshots that are shuffled, or of the mode '", mode,
+                         "': take SnapshotDatasetV2, whose functions say how shards are read");
+  }
+  SnapshotOptions options;
+  ASSIGN_OR_RETURN(options.compression, SavedCompression(attrs));
+  options.folder = TextAttr(attrs, "snapshot_name");
+  return SnapshotDataset(std::move(input), path, std::move(options));
 }
 
 }  // namespace
@@ -97,4 +117,6 @@ THALWEG_KERNEL(dataset_saved, cpu) {
   registry.Add<SaveCpu>("SaveDataset", kCpu);
   AddDataset<MakeSaved>(registry, "SaveDatasetV2");
   AddDataset<MakeLoaded>(registry, "LoadDataset");
+  AddDataset<MakeSnapshot>(registry, "SnapshotDatasetV2");
+  AddDataset<MakeFirstSnapshot>(registry, "SnapshotDataset");
 }

@@ -15,4 +15,10 @@ THALWEG_OP(dataset_saved) {
       .Shape(thalweg::ScalarShape)
       .NotDifferentiable("a dataset is no number")
       .Doc("The elements that were saved in a folder.");
+  for (const char* op : {"SnapshotDataset", "SnapshotDatasetV2"}) {
+    registry.Op(op)
+        .Shape(thalweg::ScalarShape)
+        .NotDifferentiable("a dataset is no number")
+        .Doc("The elements, which the first whole pass writes into files and later ones read.");
+  }
 }

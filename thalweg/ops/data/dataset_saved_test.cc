@@ -23,10 +23,24 @@ TEST(DatasetSavedTest, PassesElementsThroughAndKeepsThem) {
   EXPECT_TRUE(PosixFileSystem().Stat(directory.Path("d/snapshot.metadata")).ok());
 }
 
-TEST(DatasetSavedTest, RefusesACompressionThatItCannotWrite) {
+TEST(DatasetSavedTest, RefusesACompressionThatItDoesNotKnow) {
   KernelCall call("SaveDatasetV2", {Range(3), Tensor::Scalar(std::string("/x"))},
-                  SaveAttrs("GZIP"));
-  EXPECT_EQ(call.Run().code(), Code::kUnimplemented);
+                  SaveAttrs("SNAPPY"));
+  EXPECT_EQ(call.Run().code(), Code::kInvalidArgument);
+}
+
+TEST(DatasetSavedTest, TheFirstSnapshotHasOneShard) {
+  TemporaryDirectory directory;
+  const Tensor path = Tensor::Scalar(directory.Path("d"));
+  AttrMap attrs = IntAttrs();
+  for (int pass = 0; pass < 2; ++pass) {
+    EXPECT_EQ(Elements(Made("SnapshotDataset", {Range(3), path}, attrs)),
+              (std::vector<int64_t>{0, 1, 2}));
+  }
+  EXPECT_EQ(PosixFileSystem().List(directory.Path("d"))->size(), 1u);
+  attrs.Set("shuffle_on_read", true);
+  EXPECT_EQ(KernelCall("SnapshotDataset", {Range(3), path}, attrs).Run().code(),
+            Code::kUnimplemented);
 }
 
 }  // namespace

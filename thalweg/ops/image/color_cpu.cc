@@ -7,10 +7,16 @@ namespace thalweg {
 namespace {
 
 Status CheckPixels(const Tensor& images, int rank) {
-  if (images.rank() >= rank && images.dim(images.rank() - 1) == 3) return OkStatus();
-  return InvalidArgument("images must have ", rank,
-                         " dimensions at least and 3 channels in the last, got shape ",
-                         images.shape());
+  if (images.rank() < rank) {
+    return InvalidArgument("input must be at least ", rank, "D, got shape ", images.shape());
+  }
+  const int64_t channels = images.dim(images.rank() - 1);
+  if (channels == 3) return OkStatus();
+  if (rank == 3) {
+    return InvalidArgument("input must have 3 channels but instead has ", channels, " channels.");
+  }
+  return FailedPrecondition("input must have 3 channels but input only has ", channels,
+                            " channels.");
 }
 
 Result<float> Factor(const Context& ctx, int i, std::string_view what) {

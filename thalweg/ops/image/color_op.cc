@@ -13,10 +13,7 @@ Status PixelsShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(PartialShape images, c.InputWithRankAtLeast(0, kRank));
   if (images.known_rank()) {
     const int last = images.rank() - 1;
-    if (!MergeDims(images.dim(last), 3).ok()) {
-      return InvalidArgument("images must have 3 channels in the last dimension, got shape ",
-                             images.ToString());
-    }
+    RETURN_IF_ERROR(Explained(CheckDim(images.dim(last), 3), "channels of ", images));
     images.set_dim(last, 3);
   }
   if (c.num_inputs() > 1) RETURN_IF_ERROR(c.InputWithRank(1, 0).status());

@@ -8,7 +8,10 @@ namespace {
 
 // [n, 4] boxes and the image of each.
 Status CheckBoxes(const Tensor& boxes, const Tensor& index, int64_t images) {
-  if (boxes.rank() != 2 || boxes.dim(1) != 4 || index.rank() != 1 || index.dim(0) != boxes.dim(0)) {
+  if (index.rank() != 1) {
+    return InvalidArgument("box_indices must be rank 1 but is shape ", index.shape());
+  }
+  if (boxes.rank() != 2 || boxes.dim(1) != 4 || index.dim(0) != boxes.dim(0)) {
     return InvalidArgument("boxes must be [n, 4] and box_ind [n], got shapes ", boxes.shape(),
                            " and ", index.shape());
   }

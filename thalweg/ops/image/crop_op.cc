@@ -11,9 +11,7 @@ namespace {
 Result<int64_t> BoxCount(ShapeContext& c, int boxes) {
   ASSIGN_OR_RETURN(const PartialShape box, c.InputWithRank(boxes, 2));
   ASSIGN_OR_RETURN(const PartialShape index, c.InputWithRank(boxes + 1, 1));
-  if (box.dim(1) >= 0 && box.dim(1) != 4) {
-    return InvalidArgument("boxes must have 4 columns, got shape ", box.ToString());
-  }
+  RETURN_IF_ERROR(Explained(CheckDim(box.dim(1), 4), "the columns of boxes, got shape ", box));
   return MergeDims(box.dim(0), index.dim(0));
 }
 
@@ -21,9 +19,7 @@ Status CropShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape image, c.InputWithRank(0, 4));
   ASSIGN_OR_RETURN(const int64_t count, BoxCount(c, 1));
   ASSIGN_OR_RETURN(const PartialShape given, c.InputWithRank(3, 1));
-  if (given.dim(0) >= 0 && given.dim(0) != 2) {
-    return InvalidArgument("crop_size must have two elements, got ", given.dim(0));
-  }
+  RETURN_IF_ERROR(Explained(CheckDim(given.dim(0), 2), "the length of crop_size"));
   const PartialShape size = c.InputAsShape(3);
   const auto side = [&](int i) { return size.known_rank() ? size.dim(i) : -1; };
   c.set_output(0, PartialShape{count, side(0), side(1), image.dim(3)});
@@ -34,9 +30,7 @@ Status ImageGradShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(0, 4).status());
   RETURN_IF_ERROR(BoxCount(c, 1).status());
   ASSIGN_OR_RETURN(const PartialShape given, c.InputWithRank(3, 1));
-  if (given.dim(0) >= 0 && given.dim(0) != 4) {
-    return InvalidArgument("image_size must have four elements, got ", given.dim(0));
-  }
+  RETURN_IF_ERROR(Explained(CheckRank(given.dim(0), 4), "of image_size"));
   const PartialShape size = c.InputAsShape(3);
   c.set_output(0, size.known_rank() ? size : PartialShape::OfRank(4));
   return OkStatus();

@@ -84,7 +84,10 @@ TEST(CropTest, Crops) {
       .Bad({In({6, 7, 3}), kBoxes, kImages, Size(4, 5)}, Method("bilinear"), Code::kInvalidArgument,
            "")
       .Bad({In({2, 6, 7, 3}), In({3, 3}), kImages, Size(4, 5)}, Method("bilinear"),
-           Code::kInvalidArgument, "")
+           Code::kInvalidArgument, "Dimension must be 4 but is 3", "boxes must be [n, 4]")
+      .Bad({In({2, 6, 7, 3}), kBoxes, In({}, {0}), Size(4, 5)}, Method("bilinear"),
+           Code::kInvalidArgument, "Shape must be rank 1 but is rank 0 for ",
+           "box_indices must be rank 1 but is shape []")
       .Bad({In({2, 6, 7, 3}), kBoxes, kImages, Size(0, 5)}, Method("bilinear"),
            Code::kInvalidArgument, "")
       .Run();
@@ -119,6 +122,8 @@ TEST(CropTest, GradientOfImages) {
       .Try({In({3, 4, 5, 2}), kBoxes, kImages, size}, {{"method", "bilinear"}})
       .Try({In({3, 4, 5, 2}), kBoxes, kImages, size}, {{"method", "nearest"}})
       .Bad({In({2, 4, 5, 2}), kBoxes, kImages, size}, {}, Code::kInvalidArgument, "")
+      .Bad({In({3, 4, 5, 2}), kBoxes, kImages, In({3}, {2, 6, 7})}, {}, Code::kInvalidArgument,
+           "Shape must be rank 4 but is rank 3 for ", "")
       .Bad({In({3, 4, 5, 3}), kBoxes, kImages, size}, {}, Code::kInvalidArgument, "")
       .Run();
 }

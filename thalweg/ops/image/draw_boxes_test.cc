@@ -62,6 +62,8 @@ TEST(DrawBoxesTest, GivenColors) {
       .Try({In({2, 7, 9, 4}), kDrawnBoxes, In({0, 4})})
       .Bad({In({2, 7, 9, 4}), kDrawnBoxes, In({1, 3})}, {}, Code::kInvalidArgument, "channels")
       .Bad({In({2, 7, 9, 4}), kDrawnBoxes, In({4})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({}), kDrawnBoxes, In({1, 4})}, {}, Code::kInvalidArgument,
+           "Shape must be at least rank 3 but is rank 0 for ", "")
       .Run();
 }
 

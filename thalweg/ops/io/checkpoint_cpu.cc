@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/base/mutex.h"
 #include "thalweg/compute/work.h"
 #include "thalweg/io/bundle_writer.h"
+#include "thalweg/io/checkpoint_files.h"
 #include "thalweg/io/checkpoint_reader.h"
 #include "thalweg/ops/io/checkpoint_arguments.h"
 
@@ -13,13 +15,12 @@ Status CheckArguments(Context& ctx, int64_t tensors) {
   return CheckText(ctx.input(2), tensors, "shape_and_slices");
 }
 
-Status SaveV2(Context& ctx) {
+Status Write(Context& ctx, const std::string& prefix) {
   const int n = ctx.num_inputs() - 3;
-  RETURN_IF_ERROR(CheckArguments(ctx, n));
   const auto* names = ctx.input(1).data<std::string>();
   const auto* slices = ctx.input(2).data<std::string>();
   PosixFileSystem fs;
-  ASSIGN_OR_RETURN(const auto writer, BundleWriter::Create(fs, ctx.input(0).scalar<std::string>()));
+  ASSIGN_OR_RETURN(const auto writer, BundleWriter::Create(fs, prefix));
   for (int i = 0; i < n; ++i) {
     const Tensor& value = ctx.input(3 + i);
     if (slices[i].empty()) {
@@ -33,6 +34,27 @@ Status SaveV2(Context& ctx) {
   }
   return writer->Finish();
 }
+
+// Of a part of a sharded save it guards the directory until the next one, or until it is gone.
+class SaveV2 : public Kernel {
+ public:
+  explicit SaveV2(const KernelConstruction&) {}
+  Status Compute(Context& ctx) override {
+    RETURN_IF_ERROR(CheckArguments(ctx, ctx.num_inputs() - 3));
+    const std::string& prefix = ctx.input(0).scalar<std::string>();
+    PosixFileSystem fs;
+    ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> guard, GuardParts(fs, prefix));
+    {
+      MutexLock lock(mutex_);
+      guard_.swap(guard);
+    }
+    return Write(ctx, prefix);
+  }
+
+ private:
+  Mutex mutex_;
+  std::unique_ptr<WritableFile> guard_ GUARDED_BY(mutex_);
+};
 
 class RestoreV2 : public Kernel {
  public:
@@ -79,7 +101,7 @@ class Merge : public Kernel {
     for (const std::string& part : parts) {
       // Only what is empty goes; the first part takes a directory that they share.
       if (removes_directories_ && ParentDirectory(part) != ParentDirectory(prefix)) {
-        fs.RemoveDirectory(ParentDirectory(part)).IgnoreError();
+        RemovePartsDirectory(fs, std::string(ParentDirectory(part)));
       }
     }
     return OkStatus();
@@ -93,7 +115,7 @@ class Merge : public Kernel {
 }  // namespace thalweg
 
 THALWEG_KERNEL(checkpoint, cpu) {
-  registry.AddFunction<SaveV2>("SaveV2", kCpu).Cost(KernelCost::kExpensive);
+  registry.Add<SaveV2>("SaveV2", kCpu).Cost(KernelCost::kExpensive);
   registry.Add<RestoreV2>("RestoreV2", kCpu).Cost(KernelCost::kExpensive);
   registry.Add<Merge>("MergeV2Checkpoints", kCpu).Cost(KernelCost::kExpensive);
 }

@@ -66,6 +66,28 @@ TEST_F(CheckpointOpsTest, SlicesMergeIntoOneTensor) {
   EXPECT_EQ(column.output(0).data<float>()[1], 4.0f);
 }
 
+TEST_F(CheckpointOpsTest, PartsOfWhoIsGoneAreSweptByTheNextSave) {
+  const std::string digits(32, 'a'), dead = "m_temp_" + digits,
+                                     next = "m_temp_" + std::string(32, 'b');
+  const std::vector<Tensor> value = {Tensor::Vector<float>({1})};
+  ASSERT_TRUE(Save(dead + "/part-00000-of-00001", {"a"}, {""}, value).ok());
+  ASSERT_TRUE(fs_.MakeDirectories(directory_.Path("m_temp_mine")).ok());
+  // Who saves is there as long as its kernel.
+  KernelCall alive("SaveV2",
+                   {Prefix(next + "/part-00000-of-00001"), Texts({"a"}), Texts({""}), value[0]},
+                   {{"dtypes", Types(value)}});
+  ASSERT_TRUE(alive.Run().ok());
+  EXPECT_EQ(*fs_.List(directory_.path()), (std::vector<std::string>{next, "m_temp_mine"}));
+  ASSERT_TRUE(Save("other", {"a"}, {""}, value).ok());
+  EXPECT_TRUE(*FileExists(fs_, directory_.Path(next)));
+  ASSERT_TRUE(KernelCall("MergeV2Checkpoints",
+                         {Texts({directory_.Path(next + "/part-00000-of-00001")}), Prefix("m")})
+                  .Run()
+                  .ok());
+  EXPECT_FALSE(*FileExists(fs_, directory_.Path(next)));
+  EXPECT_TRUE(*FileExists(fs_, directory_.Path("m.index")));
+}
+
 TEST_F(CheckpointOpsTest, WrongNamesTypesAndFilesAreErrors) {
   ASSERT_TRUE(Save("model", {"a"}, {""}, {Tensor::Vector<float>({1})}).ok());
   const auto restore = [&](const std::string& prefix, const std::string& name,

@@ -17,11 +17,7 @@ Status NothingShape(ShapeContext& c) {
 }
 
 Status NamesShape(ShapeContext& c) {
-  const PartialShape& pattern = c.input(0);
-  if (pattern.known_rank() && pattern.rank() > 1) {
-    return InvalidArgument("Input patterns tensor must be scalar or vector, but had shape: ",
-                           pattern.ToString());
-  }
+  RETURN_IF_ERROR(Explained(CheckRankAtMost(c.input(0).rank(), 1), "of the patterns"));
   c.set_output(0, PartialShape::OfRank(1));
   return OkStatus();
 }

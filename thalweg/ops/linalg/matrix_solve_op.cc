@@ -10,10 +10,9 @@ namespace {
 // leading dimensions may differ.
 Status SystemShape(ShapeContext& c, const PartialShape& matrix, bool broadcast) {
   ASSIGN_OR_RETURN(const PartialShape rhs, MatrixInput(c, 1));
-  if (!MergeDims(RowsOf(matrix), RowsOf(rhs)).ok()) {
-    return InvalidArgument("Input matrix and rhs are incompatible: shapes ", matrix.ToString(),
-                           " and ", rhs.ToString());
-  }
+  RETURN_IF_ERROR(Explained(MergeDims(RowsOf(matrix), RowsOf(rhs)).status(),
+                            "Input matrix and rhs are incompatible: shapes ", matrix, " and ",
+                            rhs));
   if (!matrix.known_rank() || !rhs.known_rank()) return OkStatus();
   const Result<PartialShape> leading =
       broadcast ? BroadcastShapes(WithLast(matrix, {}), WithLast(rhs, {}))

@@ -5,35 +5,35 @@
 namespace thalweg {
 namespace {
 
-// Leading dimensions and n from diagonals [..., rows, n], merged into `rhs` [..., n, k].
-Result<PartialShape> MergeDiagonals(const PartialShape& diagonals, int64_t rows,
-                                    const PartialShape& rhs, std::string_view name) {
-  if (!MergeDims(RowsOf(diagonals), rows).ok()) {
-    return InvalidArgument(name, " must have ", rows, " rows, got shape ", diagonals.ToString());
-  }
-  const Result<PartialShape> merged =
-      rhs.MergeWith(WithLast(diagonals, {ColumnsOf(diagonals), ColumnsOf(rhs)}));
-  if (merged.ok()) return *merged;
-  return InvalidArgument("Expected ", name, " and rhs of the same systems, got shapes ",
-                         diagonals.ToString(), " and ", rhs.ToString());
+// What systems with diagonals [..., rows, n] give for right-hand sides [..., n, k]: their shape.
+Result<PartialShape> SystemsShape(const PartialShape& diagonals, int64_t rows,
+                                  const PartialShape& rhs) {
+  const Result<PartialShape> batch = WithLast(diagonals, {}).MergeWith(WithLast(rhs, {}));
+  RETURN_IF_ERROR(
+      Explained(batch.status(), "the batches of diagonals ", diagonals, " and rhs ", rhs));
+  const Result<int64_t> n = MergeDims(ColumnsOf(diagonals), RowsOf(rhs));
+  RETURN_IF_ERROR(
+      Explained(n.status(), "the columns of diagonals ", diagonals, " are the rows of rhs ", rhs));
+  RETURN_IF_ERROR(
+      Explained(CheckDim(RowsOf(diagonals), rows), "the rows of diagonals ", diagonals));
+  return batch->Concatenate(PartialShape{*n, ColumnsOf(rhs)});
 }
 
 Status TridiagonalSolveShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape diagonals, MatrixInput(c, 0));
   ASSIGN_OR_RETURN(const PartialShape rhs, MatrixInput(c, 1));
-  ASSIGN_OR_RETURN(const PartialShape out, MergeDiagonals(diagonals, 3, rhs, "diagonals"));
+  ASSIGN_OR_RETURN(const PartialShape out, SystemsShape(diagonals, 3, rhs));
   c.set_output(0, out);
   return OkStatus();
 }
 
 Status TridiagonalMatMulShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(PartialShape out, MatrixInput(c, 3));
-  constexpr std::string_view kNames[] = {"superdiag", "maindiag", "subdiag"};
-  for (int i = 0; i < 3; ++i) {
-    ASSIGN_OR_RETURN(const PartialShape diagonal, MatrixInput(c, i));
-    ASSIGN_OR_RETURN(out, MergeDiagonals(diagonal, 1, out, kNames[i]));
-  }
-  c.set_output(0, out);
+  for (int i = 0; i < 4; ++i) RETURN_IF_ERROR(MatrixInput(c, i).status());
+  // TensorFlow names the main diagonal behind the other ones.
+  ASSIGN_OR_RETURN(PartialShape diagonal, c.input(0).MergeWith(c.input(1)));
+  ASSIGN_OR_RETURN(diagonal, c.input(2).MergeWith(diagonal));
+  ASSIGN_OR_RETURN(PartialShape out, SystemsShape(diagonal, 1, c.input(3)));
+  c.set_output(0, std::move(out));
   return OkStatus();
 }
 

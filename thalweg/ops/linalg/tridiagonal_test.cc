@@ -51,9 +51,14 @@ TEST(TridiagonalTest, Solve) {
       .Try({In({3, 1}, {1, 2, 3}), In({1, 2})})
       .Try({In({3, 2}, {1, 1, 2, 1, 3, 1}), In({2, 1})})
       .Try({In({3, 0}), In({0, 1})})
-      .Bad({In({2, 3}), In({3, 1})}, {}, Code::kInvalidArgument, "3 rows")
-      .Bad({In({3, 3}), In({4, 1})}, {}, Code::kInvalidArgument, "")
-      .Bad({In({2, 3, 3}), In({3, 1})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({2, 3}), In({3, 1})}, {}, Code::kInvalidArgument,
+           "Dimension must be 3 but is 2 for ", "3 rows")
+      .Bad({In({3, 3}), In({4, 1})}, {}, Code::kInvalidArgument,
+           "Dimensions must be equal, but are 3 and 4 for ", "same number")
+      .Bad({In({2, 3, 3}), In({3, 1})}, {}, Code::kInvalidArgument,
+           "Shapes must be equal rank, but are 1 and 0 for ", "")
+      .Bad({In({2, 3, 3}), In({4, 3, 1})}, {}, Code::kInvalidArgument,
+           "Dimension 0 in both shapes must be equal, but are 2 and 4. Shapes are [2] and [4].", "")
       .Bad({In({3, 3}), In({3, 1})}, {{"partial_pivoting", false}, {"perturb_singular", true}},
            Code::kInvalidArgument, "perturb_singular")
       .Run();
@@ -66,8 +71,13 @@ TEST(TridiagonalTest, Product) {
       .Try({In({2, 1, 3}), In({2, 1, 3}), In({2, 1, 3}), In({2, 3, 1})})
       .Try({In({1, 1}), In({1, 1}), In({1, 1}), In({1, 2})})
       .Bad({In({1, 3}), In({1, 4}), In({1, 4}), In({4, 3})}, {}, Code::kInvalidArgument,
+           "Dimension 1 in both shapes must be equal, but are 3 and 4. Shapes are [1,3] and [1,4].",
            "superdiag")
-      .Bad({In({1, 4}), In({2, 4}), In({1, 4}), In({4, 3})}, {}, Code::kInvalidArgument, "maindiag")
+      .Bad({In({1, 4}), In({2, 4}), In({1, 4}), In({4, 3})}, {}, Code::kInvalidArgument,
+           "Dimension 0 in both shapes must be equal, but are 1 and 2. Shapes are [1,4] and [2,4].",
+           "maindiag")
+      .Bad({In({1, 4}), In({1, 4}), In({1, 4}), In({5, 3})}, {}, Code::kInvalidArgument,
+           "Dimensions must be equal, but are 4 and 5 for ", "superdiag")
       .Bad({In({4}), In({1, 4}), In({1, 4}), In({4, 3})}, {}, Code::kInvalidArgument, "rank")
       .Run();
 }

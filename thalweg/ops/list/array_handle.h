@@ -8,6 +8,7 @@
 #include "thalweg/kernel/context.h"
 #include "thalweg/resources/tensor_array.h"
 #include "thalweg/resources/variable.h"
+#include "thalweg/tensor/dtype_words.h"
 
 namespace thalweg {
 
@@ -33,8 +34,8 @@ inline Result<RefPtr<TensorArray>> ArrayOf(Context& ctx) {
 inline Result<RefPtr<TensorArray>> ArrayOf(Context& ctx, DType dtype, const char* does) {
   ASSIGN_OR_RETURN(RefPtr<TensorArray> array, ArrayOf(ctx));
   if (array->dtype() == dtype) return array;
-  return InvalidArgument("TensorArray dtype is ", array->dtype(), " but Op ", does, " dtype ",
-                         dtype, ".");
+  return InvalidArgument("TensorArray dtype is ", DTypeWord(array->dtype()), " but Op ", does,
+                         " dtype ", DTypeWord(dtype), ".");
 }
 
 }  // namespace thalweg

@@ -103,7 +103,8 @@ class FromFileCpu : public Kernel {
     const auto ends = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
     RETURN_IF_ERROR(
         charge.Set(ctx.allocator(), text.size() + (ends + 1) * sizeof(std::string_view)));
-    ASSIGN_OR_RETURN(const std::vector<std::string_view> lines, LinesOf(text));
+    ASSIGN_OR_RETURN(const std::vector<std::string_view> lines,
+                     LinesOf(text, name.scalar<std::string>()));
     const auto count = static_cast<int64_t>(lines.size());
     ASSIGN_OR_RETURN(Tensor keys, ctx.AllocateTemporary(spec.key_dtype, Shape{count}));
     ASSIGN_OR_RETURN(Tensor values, ctx.AllocateTemporary(spec.value_dtype, Shape{count}));
@@ -134,7 +135,8 @@ class FromFileCpu : public Kernel {
   }
 
   // The lines behind the offset, as many as the vocabulary has; no empty ones.
-  Result<std::vector<std::string_view>> LinesOf(std::string_view text) const {
+  Result<std::vector<std::string_view>> LinesOf(std::string_view text,
+                                                const std::string& file) const {
     std::vector<std::string_view> lines;
     for (int64_t number = 0; !text.empty(); ++number) {
       const size_t end = text.find('\n');
@@ -148,7 +150,7 @@ class FromFileCpu : public Kernel {
       lines.push_back(line);
     }
     if (size_ >= 0 && static_cast<int64_t>(lines.size()) < size_) {
-      return InvalidArgument("Invalid vocab_size in file: expected ", size_, " but got ",
+      return InvalidArgument("Invalid vocab_size in ", file, ": expected ", size_, " but got ",
                              lines.size());
     }
     return lines;

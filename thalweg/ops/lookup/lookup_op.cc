@@ -43,6 +43,13 @@ Status InitializeShape(ShapeContext& c) {
   return OkStatus();
 }
 
+Status ImportShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const PartialShape keys, c.InputWithRank(1, 1));
+  ASSIGN_OR_RETURN(const PartialShape values, c.InputWithRankAtLeast(2, 1));
+  if (!values.known_rank()) return OkStatus();
+  return MergeDims(keys.dim(0), values.dim(0)).status();
+}
+
 Status FileShape(ShapeContext& c) { return c.InputWithRank(1, 0).status(); }
 
 }  // namespace
@@ -68,7 +75,7 @@ THALWEG_OP(lookup) {
         .NotDifferentiable(kWhy)
         .Doc("All keys and values of a table.");
     registry.Op("LookupTableImport" + suffix)
-        .Shape(NoOutputs)
+        .Shape(ImportShape)
         .NotDifferentiable(kWhy)
         .Doc("Replaces all keys and values of a table.");
     registry.Op("InitializeTable" + suffix)

@@ -121,7 +121,6 @@ class AnonymousTableCpu : public Kernel {
     ASSIGN_OR_RETURN(TableSpec spec, SpecOf<kKind>(c));
     ResourceHandle::Place place;
     place.device = c.device().full_name();
-    place.container = ResourceManager::kDefaultContainer;
     place.name = "anonymous";
     place.type_name = TypeName(kKind);
     return std::unique_ptr<Kernel>(

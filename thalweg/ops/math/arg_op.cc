@@ -2,6 +2,7 @@
 // ArgMax and ArgMin: where the extremum along one dimension is.
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/tensor/axis.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -16,9 +17,14 @@ Status ArgShape(ShapeContext& c) {
     c.set_output(0, PartialShape::OfRank(x.rank() - 1));
     return OkStatus();
   }
-  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(IntAt(axis_value, 0), x.rank(), "dimension"));
+  const std::optional<int> axis = AxisFromFront(IntAt(axis_value, 0), x.rank());
+  if (!axis.has_value()) {
+    return InvalidArgument("Dimension (", IntAt(axis_value, 0), ") must be in the range [",
+                           -x.rank(), ", ", x.rank(), "), where ", x.rank(),
+                           " is the number of dimensions in the input.");
+  }
   Dims dims = x.dims();
-  dims.erase(axis);
+  dims.erase(*axis);
   c.set_output(0, PartialShape(dims));
   return OkStatus();
 }

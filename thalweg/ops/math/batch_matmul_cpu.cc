@@ -50,9 +50,10 @@ class BatchMatMulCpu : public Kernel {
     const DType type = ComputeType();
     ASSIGN_OR_RETURN(const Tensor x, As(ctx, type, ctx.input(0)));
     ASSIGN_OR_RETURN(const Tensor y, As(ctx, type, ctx.input(1)));
-    if (x.rank() < 2 || y.rank() < 2) {
-      return InvalidArgument("x and y must have at least two dimensions, x is ", x.shape(),
-                             ", y is ", y.shape());
+    for (const Tensor* in : {&x, &y}) {
+      if (in->rank() >= 2) continue;
+      return InvalidArgument("In[", in == &x ? 0 : 1, "] ndims must be >= 2: ", in->rank(),
+                             "; x is ", x.shape(), ", y is ", y.shape());
     }
     const int rx = x.rank(), ry = y.rank();
     const int64_t m = x.dim(adj_x_ ? rx - 1 : rx - 2), k = x.dim(adj_x_ ? rx - 2 : rx - 1);
@@ -63,7 +64,12 @@ class BatchMatMulCpu : public Kernel {
                              adj_x_ ? " transposed" : "", ", y is ", y.shape(),
                              adj_y_ ? " transposed" : "");
     }
-    ASSIGN_OR_RETURN(const Dims leading, OutputLeading(LeadingDims(x), LeadingDims(y)));
+    Result<Dims> matched = OutputLeading(LeadingDims(x), LeadingDims(y));
+    if (!matched.ok()) {
+      return InvalidArgument("In[0] and In[1] must have compatible batch dimensions: ", x.shape(),
+                             " vs. ", y.shape());
+    }
+    const Dims leading = *std::move(matched);
     Dims dims = leading;
     dims.push_back(m);
     dims.push_back(n);
@@ -109,13 +115,9 @@ class BatchMatMulCpu : public Kernel {
 
   Result<Dims> OutputLeading(const Dims& x, const Dims& y) const {
     if (x == y) return x;
-    if (!broadcasts_) {
-      return InvalidArgument("the leading dimensions disagree: ", Shape(x).ToString(), " and ",
-                             Shape(y).ToString());
-    }
-    Result<PartialShape> both = BroadcastShapes(PartialShape(x), PartialShape(y));
-    RETURN_IF_ERROR(Explained(both.status(), "the leading dimensions disagree"));
-    return both->dims();
+    if (!broadcasts_) return InvalidArgument("the leading dimensions disagree");
+    ASSIGN_OR_RETURN(const PartialShape both, BroadcastShapes(PartialShape(x), PartialShape(y)));
+    return both.dims();
   }
 
   DType out_type_ = DType::kInvalid;

@@ -57,7 +57,8 @@ TEST(BatchMatMulTest, OneShapeOfLeadingDimensions) {
       .Try({In({2, 5, 3}), In({2, 4, 3})}, {{"adj_y", true}})
       .Try({In({2, 3, 5}), In({2, 4, 3})}, {{"adj_x", true}, {"adj_y", true}})
       .Try({In({0, 3, 5}), In({0, 5, 3})})
-      .Bad({In({1, 3, 5}), In({2, 5, 3})}, {}, Code::kInvalidArgument, "leading dimensions")
+      .Bad({In({1, 3, 5}), In({2, 5, 3})}, {}, Code::kInvalidArgument, "leading dimensions",
+           "In[0] and In[1] must have compatible batch dimensions: ")
       .Bad({In({2, 3, 5}), In({2, 3, 5})}, {}, Code::kInvalidArgument, "inner dimensions differ")
       .Bad({In({3}), In({3, 5})}, {}, Code::kInvalidArgument, "")
       .Run();
@@ -74,7 +75,8 @@ TEST(BatchMatMulTest, BroadcastLeadingDimensions) {
         .Try({In({3, 1, 5, 3}), In({2, 4, 3})}, {{"adj_y", true}})
         .Try({In({1, 3, 5}), In({2, 4, 3})}, {{"adj_x", true}, {"adj_y", true}})
         .Try({In({0, 3, 5}), In({1, 5, 3})})
-        .Bad({In({3, 3, 5}), In({2, 5, 3})}, {}, Code::kInvalidArgument, "leading dimensions")
+        .Bad({In({3, 3, 5}), In({2, 5, 3})}, {}, Code::kInvalidArgument, "leading dimensions",
+             "In[0] and In[1] must have compatible batch dimensions: ")
         .Bad({In({2, 3, 5}), In({2, 3, 5})}, {}, Code::kInvalidArgument, "inner dimensions differ")
         .Run();
   }

@@ -4,15 +4,18 @@
 
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/compute/reduce/bins.h"
+#include "thalweg/graph/shape_inference.h"
 #include "thalweg/kernel/element_wise.h"
 #include "thalweg/tensor/integers.h"
 #include "thalweg/tensor/row_splits.h"
+#include "thalweg/tensor/sparse_ranks.h"
 
 namespace thalweg {
 namespace {
 
 Result<int64_t> SizeOf(const Tensor& tensor) {
-  ASSIGN_OR_RETURN(const int64_t size, IntScalar(tensor, "size"));
+  RETURN_IF_ERROR(Explained(CheckRank(tensor.rank(), 0), "of size"));
+  const int64_t size = IntAt(tensor, 0);
   if (size < 0) return InvalidArgument("size must not be negative, got ", size);
   return size;
 }
@@ -104,12 +107,10 @@ class SparseBincount : public Kernel {
 
   Status Compute(Context& ctx) override {
     const Tensor &values = ctx.input(1), &weights = ctx.input(4);
+    RETURN_IF_ERROR(CheckSparseRanks(ctx.input(0).rank(), values.rank(), ctx.input(2).rank()));
     ASSIGN_OR_RETURN(const Shape dense, ShapeOf(ctx.input(2), "dense_shape"));
     if (dense.rank() != 1 && dense.rank() != 2) {
       return InvalidArgument("dense_shape must have one or two elements, got ", dense.rank());
-    }
-    if (values.rank() != 1) {
-      return InvalidArgument("values must be a vector, got shape ", values.shape());
     }
     ASSIGN_OR_RETURN(const int64_t size, SizeOf(ctx.input(3)));
     ASSIGN_OR_RETURN(const void* each, WeightsOf(weights, values, true));
@@ -127,7 +128,7 @@ class SparseBincount : public Kernel {
   static Result<std::vector<int64_t>> Rows(const Tensor& indices, const Tensor& values,
                                            const Shape& dense) {
     const int64_t count = values.num_elements();
-    if (indices.rank() != 2 || indices.dim(0) != count || indices.dim(1) != dense.rank()) {
+    if (indices.dim(0) != count || indices.dim(1) != dense.rank()) {
       return InvalidArgument("indices must have shape ", Shape{count, dense.rank()}.ToString(),
                              " for these values and this dense_shape, got ", indices.shape());
     }

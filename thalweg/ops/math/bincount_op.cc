@@ -4,6 +4,7 @@
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
 #include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/sparse_ranks.h"
 
 namespace thalweg {
 namespace {
@@ -46,8 +47,7 @@ Status RaggedBincountShape(ShapeContext& c) {
 
 Status SparseBincountShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const int64_t size, SizeAt(c, 3, "size", 0));
-  RETURN_IF_ERROR(c.InputWithRank(0, 2).status());
-  RETURN_IF_ERROR(c.InputWithRank(1, 1).status());
+  RETURN_IF_ERROR(CheckSparseRanks(c.input(0).rank(), c.input(1).rank(), c.input(2).rank()));
   ASSIGN_OR_RETURN(const PartialShape dims, c.InputWithRank(2, 1));
   const int64_t rank = dims.dim(0);
   if (rank == PartialShape::kUnknownDim) return OkStatus();

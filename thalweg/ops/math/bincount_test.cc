@@ -39,6 +39,8 @@ TEST(BincountTest, Plain) {
       .Try({In({1}, {0}), In({}, {0}), In({0})})
       .Bad({In({1}, {-1}), In({}, {3}), In({0})}, {}, Code::kInvalidArgument, "non-negative")
       .Bad({In({1}, {1}), In({}, {-1}), In({0})}, {}, Code::kInvalidArgument, "size must")
+      .Bad({In({1}, {1}), In({1}, {3}), In({0})}, {}, Code::kInvalidArgument,
+           "Shape must be rank 0 but is rank 1")
       .Bad({In({2}, {1, 1}), In({}, {3}), In({3})}, {}, Code::kInvalidArgument, "weights must")
       .Bad({In({2}, {1, 1}), In({}, {3}), In({})}, {}, Code::kInvalidArgument, "weights must")
       .Run();
@@ -89,6 +91,12 @@ TEST(BincountTest, Sparse) {
            Code::kInvalidArgument, "out of bounds")
       .Bad({In({2, 2}, {0, 0, 1, 0}), In({3}, {1, 1, 2}), shape, size, In({0})}, kIndex32,
            Code::kInvalidArgument, "indices must have shape")
+      .Bad({In({2}, {0, 0}), In({1}, {1}), shape, size, In({0})}, kIndex32, Code::kInvalidArgument,
+           "Sparse indices must be rank 2 but is rank 1")
+      .Bad({In({1, 2}, {0, 0}), In({}, {1}), shape, size, In({0})}, kIndex32,
+           Code::kInvalidArgument, "Sparse values must be rank 1 but is rank 0")
+      .Bad({In({1, 2}, {0, 0}), In({1}, {1}), In({}, {3}), size, In({0})}, kIndex32,
+           Code::kInvalidArgument, "Sparse shape must be rank 1 but is rank 0")
       .Bad({In({0, 3}), In({0}), In({3}, {1, 1, 1}), size, In({0})}, kIndex32,
            Code::kInvalidArgument, "one or two")
       .Run();

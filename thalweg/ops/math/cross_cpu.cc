@@ -12,7 +12,8 @@ Status CrossCpu(Context& ctx) {
   }
   if (a.rank() < 1) return InvalidArgument("a and b must be at least vectors, got scalars");
   if (a.dim(a.rank() - 1) != 3) {
-    return FailedPrecondition("the last dimension must be 3, got shape ", a.shape());
+    return FailedPrecondition("Cross-products are only defined for 3-element vectors; got shape ",
+                              a.shape());
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, a.dtype(), a.shape()));
   return compute::Cross(ctx.work(), a.dtype(), a.num_elements() / 3, a.raw_data(), b.raw_data(),

@@ -8,15 +8,11 @@ namespace thalweg {
 namespace {
 
 Status CrossShape(ShapeContext& c) {
+  for (int i : {0, 1}) RETURN_IF_ERROR(c.InputWithRankAtLeast(i, 1).status());
   RETURN_IF_ERROR(MergedInputsShape(c));
   const PartialShape& shape = c.mutable_output(0);
   if (!shape.known_rank()) return OkStatus();
-  if (shape.rank() < 1) return InvalidArgument("a and b must be at least vectors, got scalars");
-  const int64_t last = shape.dim(shape.rank() - 1);
-  if (last != 3 && last != PartialShape::kUnknownDim) {
-    return InvalidArgument("the last dimension must be 3, got shape ", shape.ToString());
-  }
-  return OkStatus();
+  return Explained(CheckDim(shape.dim(shape.rank() - 1), 3), "the last one of shape ", shape);
 }
 
 Status CrossGradient(GradientContext& c) {

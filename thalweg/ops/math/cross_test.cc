@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "thalweg/testing/kernel_call.h"
 #include "thalweg/testing/op_case.h"
 
 namespace thalweg {
@@ -23,7 +24,10 @@ TEST(CrossTest, Cases) {
       .Try({In({3}, {1, 2, 3}), In({3}, {3, 2, 1})})
       .Try({In({0, 3}), In({0, 3})})
       .Bad({In({2, 3}), In({3})}, {}, Code::kInvalidArgument, "")
-      .Bad({In({}), In({})}, {}, Code::kInvalidArgument, "at least vectors")
+      .Bad({In({}), In({})}, {}, Code::kInvalidArgument,
+           "Shape must be at least rank 1 but is rank 0 for ", "at least vectors")
+      .Bad({In({}), In({3})}, {}, Code::kInvalidArgument,
+           "Shape must be at least rank 1 but is rank 0 for ", "one shape")
       .Run();
 }
 
@@ -31,6 +35,9 @@ TEST(CrossTest, OnlyThreeElements) {
   const Tensor two = Tensor::Vector<float>({1, 2});
   const Status status = RunOp("Cross", {two, two}).status();
   EXPECT_NE(status.message().find("must be 3"), std::string_view::npos) << status.ToString();
+  const Status step = KernelCall("Cross", {two, two}).Run();
+  EXPECT_EQ(step.code(), Code::kFailedPrecondition);
+  EXPECT_TRUE(step.message().starts_with("Cross-products are only defined for 3-element vectors"));
 }
 
 }  // namespace

@@ -12,10 +12,6 @@ namespace {
 
 Status CumulativeShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(1, 0).status());
-  const Tensor axis = c.InputValue(1);
-  if (!axis.empty() && c.input(0).known_rank()) {
-    RETURN_IF_ERROR(NormalizeAxis(IntAt(axis, 0), c.input(0).rank(), "axis").status());
-  }
   c.set_output(0, c.input(0));
   return OkStatus();
 }

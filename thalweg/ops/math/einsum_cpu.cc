@@ -160,12 +160,14 @@ Roles RolesOf(const Operand& a, const LabelList& a_labels, const Operand& b,
 }
 
 // InvalidArgument for a label that is summed over and whose sizes differ.
-Status CheckDepth(const Operand& a, const Operand& b, const LabelList& depth) {
+Status CheckDepth(const Operand& a, const Operand& b, const LabelList& b_labels,
+                  const LabelList& depth) {
   for (const int label : depth) {
     if (a.sizes.at(label) == b.sizes.at(label)) continue;
-    return InvalidArgument("Expected dimension ", a.sizes.at(label), " in the input shaped ",
-                           b.tensor.shape(), " but got dimension ", b.sizes.at(label),
-                           ": the other is ", a.tensor.shape());
+    const auto axis = std::find(b_labels.begin(), b_labels.end(), label) - b_labels.begin();
+    return InvalidArgument("Expected dimension ", a.sizes.at(label), " at axis ", axis,
+                           " of the input shaped ", b.tensor.shape(), " but got dimension ",
+                           b.sizes.at(label), ": the other is ", a.tensor.shape());
   }
   return OkStatus();
 }
@@ -225,7 +227,7 @@ class EinsumCpu : public Kernel {
   static Status Two(Context& ctx, const Operand& a, const Operand& b, const EinsumLabels& labels) {
     const Roles roles = RolesOf(a, labels.inputs[0], b, labels.inputs[1], labels.output);
     ASSIGN_OR_RETURN(const Dims batch, BatchDims(a, b, roles.batch));
-    RETURN_IF_ERROR(CheckDepth(a, b, roles.depth));
+    RETURN_IF_ERROR(CheckDepth(a, b, labels.inputs[1], roles.depth));
     std::map<int, int64_t> sizes = a.sizes;
     sizes.insert(b.sizes.begin(), b.sizes.end());
     for (int d = 0; d < batch.size(); ++d) sizes[roles.batch[d]] = batch[d];

@@ -20,6 +20,18 @@ Result<int64_t> MergeSizes(int label, int64_t a, int64_t b) {
   return both.dim(0);
 }
 
+bool HasEllipsis(const std::string& labels) {
+  return labels.find(EinsumEquation::kEllipsis) != std::string::npos;
+}
+
+// The number of dimensions that the ellipsis among the labels of a tensor of this rank stands for.
+Result<int> EllipsisRank(const std::string& labels, int rank) {
+  const bool dots = HasEllipsis(labels);
+  const int named = static_cast<int>(labels.size()) - (dots ? 1 : 0);
+  RETURN_IF_ERROR(dots ? CheckRankAtLeast(rank, named) : CheckRank(rank, named));
+  return rank - named;
+}
+
 Status EinsumShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const std::string text, c.Attr<std::string>("equation"));
   ASSIGN_OR_RETURN(const EinsumEquation equation, EinsumEquation::Parse(text));
@@ -27,14 +39,22 @@ Status EinsumShape(ShapeContext& c) {
     return InvalidArgument("Expected ", equation.inputs.size(),
                            " inputs but got: ", c.num_inputs());
   }
+  const bool keeps_rest = HasEllipsis(equation.output);
   std::vector<int> ranks;
   for (int i = 0; i < c.num_inputs(); ++i) {
     if (!c.input(i).known_rank()) {
-      const bool dots = equation.output.find(EinsumEquation::kEllipsis) != std::string::npos;
-      if (!dots) c.set_output(0, PartialShape::OfRank(static_cast<int>(equation.output.size())));
+      if (!keeps_rest) {
+        c.set_output(0, PartialShape::OfRank(static_cast<int>(equation.output.size())));
+      }
       return OkStatus();
     }
     ranks.push_back(c.input(i).rank());
+    const Result<int> rest = EllipsisRank(equation.inputs[static_cast<size_t>(i)], ranks.back());
+    RETURN_IF_ERROR(Explained(rest.status(), "of input ", i, " of '", text, "'"));
+    if (!keeps_rest) {
+      RETURN_IF_ERROR(Explained(CheckRankAtMost(*rest, 0), "of what an ellipsis of '", text,
+                                "' stands for, which has none in its output"));
+    }
   }
   ASSIGN_OR_RETURN(const EinsumLabels labels, equation.Expand(ranks));
   std::map<int, int64_t> sizes;
@@ -44,11 +64,8 @@ Status EinsumShape(ShapeContext& c) {
       const int64_t size = c.input(i).dim(d);
       const auto known = sizes.try_emplace(label, size).first;
       Result<int64_t> merged = MergeSizes(label, known->second, size);
-      if (!merged.ok()) {
-        return InvalidArgument("Expected dimension ", known->second, " at axis ", d, " of input ",
-                               i, " shaped ", c.input(i).ToString(), " of '", text,
-                               "' but got dimension ", size);
-      }
+      RETURN_IF_ERROR(Explained(merged.status(), "at axis ", d, " of input ", i,
+                                ", whose shape is ", c.input(i), ", of '", text, "'"));
       known->second = *merged;
     }
   }

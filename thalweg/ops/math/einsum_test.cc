@@ -77,14 +77,19 @@ TEST(EinsumTest, OneInput) {
       .Try({In({})}, Equation("->"))
       .Try({In({0, 3})}, Equation("ij->j"))
       .Try({In({0, 3})}, Equation("ij->ji"))
-      .Bad({In({2, 3})}, Equation("ii->i"), Code::kInvalidArgument, "Expected dimension 2")
-      .Bad({In({2, 3})}, Equation("ijk->i"), Code::kInvalidArgument, "to have rank 3")
+      .Bad({In({2, 3})}, Equation("ii->i"), Code::kInvalidArgument,
+           "Dimensions must be equal, but are 2 and 3 for ", "Expected dimension 2")
+      .Bad({In({2, 3})}, Equation("ijk->i"), Code::kInvalidArgument,
+           "Shape must be rank 3 but is rank 2 for ", "to have rank 3")
+      .Bad({In({})}, Equation("i...->i..."), Code::kInvalidArgument,
+           "Shape must be at least rank 1 but is rank 0 for ", "to have rank at least 1")
       .Bad({In({2, 3})}, Equation("ij"), Code::kInvalidArgument, "exactly one '->'")
       .Bad({In({2, 3})}, Equation("ij->i->j"), Code::kInvalidArgument, "exactly one '->'")
       .Bad({In({2, 3})}, Equation("ij->iz"), Code::kInvalidArgument, "in no input")
       .Bad({In({2, 3})}, Equation("i.j->i"), Code::kInvalidArgument, "ellipsis")
       .Bad({In({2, 3})}, Equation("...i...->i"), Code::kInvalidArgument, "ellipsis")
-      .Bad({In({2, 3})}, Equation("...i->i"), Code::kInvalidArgument, "no ellipsis")
+      .Bad({In({2, 3})}, Equation("...i->i"), Code::kInvalidArgument,
+           "Shape must be at most rank 0 but is rank 1 for ", "no ellipsis")
       .Bad({In({2, 3})}, Equation("ij,jk->ik"), Code::kInvalidArgument, "Expected 2 inputs")
       .Run();
 }
@@ -107,7 +112,7 @@ TEST(EinsumTest, TwoInputs) {
       .Try({In({2, 0}), In({0, 3})}, Equation("ij,jk->ik"))
       .Try({In({0, 2}), In({2, 3})}, Equation("ij,jk->ki"))
       .Bad({In({2, 3}), In({2, 3})}, Equation("ij,jk->ik"), Code::kInvalidArgument,
-           "Expected dimension 3")
+           "Dimensions must be equal, but are 3 and 2 for ", "Expected dimension 3")
       .Bad({In({1, 2, 3}), In({4, 3, 2})}, Equation("bij,bjk->bik"), Code::kInvalidArgument, "")
       .Bad({In({2, 3}), In({3})}, Equation("ij,jk->ik"), Code::kInvalidArgument, "rank 2")
       .Run();
@@ -123,7 +128,8 @@ TEST(EinsumTest, Broadcasting) {
       .Try({In({3, 1}), In({1, 4})}, Equation("...,...->..."))
       .Try({In({3, 3, 1}), In({2})}, Equation("ii...,...->...ii"))
       .Bad({In({2, 3}), In({3, 3})}, Equation("...i,...i->...i"), Code::kInvalidArgument, "")
-      .Bad({In({2, 3}), In({3})}, Equation("...i,i->"), Code::kInvalidArgument, "no ellipsis")
+      .Bad({In({2, 3}), In({3})}, Equation("...i,i->"), Code::kInvalidArgument,
+           "Shape must be at most rank 0 but is rank 1 for ", "no ellipsis")
       .Run();
 }
 

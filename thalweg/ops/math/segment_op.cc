@@ -21,27 +21,18 @@ Status SortedShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape ids, c.InputWithRank(1, 1));
   ASSIGN_OR_RETURN(const PartialShape data, c.InputWithRankAtLeast(0, 1));
   if (!data.known_rank()) return OkStatus();
-  if (!MergeDims(ids.dim(0), data.dim(0)).ok()) {
-    return InvalidArgument("segment_ids should be the same size as dimension 0 of input: ", ids,
-                           " against ", data);
-  }
   c.set_output(0, PartialShape{PartialShape::kUnknownDim}.Concatenate(Rest(data, 1)));
   return OkStatus();
 }
 
 Status UnsortedShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(2, 0).status());
-  const PartialShape &data = c.input(0), &ids = c.input(1);
+  const PartialShape& ids = c.input(1);
+  Result<PartialShape> merged = MergePrefix(c.input(0), ids);
+  RETURN_IF_ERROR(Explained(merged.status(), "data must start with the shape of segment_ids: ",
+                            c.input(0), " against ", ids));
+  const PartialShape data = *std::move(merged);
   if (!data.known_rank() || !ids.known_rank()) return OkStatus();
-  if (ids.rank() > data.rank()) {
-    return InvalidArgument("segment_ids must not have more dimensions than data: ", ids.ToString(),
-                           " against ", data.ToString());
-  }
-  for (int d = 0; d < ids.rank(); ++d) {
-    RETURN_IF_ERROR(Explained(MergeDims(data.dim(d), ids.dim(d)).status(),
-                              "data must start with the shape of segment_ids: ", data, " against ",
-                              ids));
-  }
   const Tensor num = c.InputValue(2);
   int64_t segments = PartialShape::kUnknownDim;
   if (!num.empty()) {

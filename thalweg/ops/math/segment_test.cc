@@ -97,6 +97,8 @@ void UnsortedSegments(const char* op, SegmentFold fold) {
       .Bad({x({3}), In({2}, {0, 1}), In({}, {2})}, int32, Code::kInvalidArgument,
            "Dimensions must be equal, but are 3 and 2 for ",
            "data.shape = [3] does not start with segment_ids.shape = [2]")
+      .Bad({x({3}), In({3, 1}, {0, 1, 1}), In({}, {2})}, int32, Code::kInvalidArgument,
+           "Shape must be at least rank 2 but is rank 1 for ", "does not start with")
       .Run();
 }
 

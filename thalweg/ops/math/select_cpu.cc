@@ -72,10 +72,8 @@ Status Select(Context& ctx) {
   Dims mask = condition.dims();
   if (condition.rank() == 1 && a.rank() >= 1 && condition != a) {
     if (condition.dim(0) != a.dim(0)) {
-      return InvalidArgument(
-          "Inputs to operation Select of type Select must have the same size and shape.  Input 0: ",
-          condition.ToString(), " != input 1: ", a.ToString(),
-          " (a condition that is a vector has an element for each row)");
+      return InvalidArgument("Number of batches of 'then' must match size of 'cond', but saw: ",
+                             a.dim(0), " vs. ", condition.dim(0));
     }
     mask.resize(a.rank(), 1);
   } else if (condition.rank() != 0 && condition != a) {

@@ -15,20 +15,11 @@ Status SelectShape(ShapeContext& c) {
   c.set_output(0, *values);
   if (!condition.known_rank() || !values->known_rank() || condition.rank() == 0) return OkStatus();
   if (condition.rank() == 1 && values->rank() >= 1) {
-    Result<int64_t> rows = MergeDims(condition.dim(0), values->dim(0));
-    if (!rows.ok()) {
-      return InvalidArgument("Dimension 0 in both shapes must be equal, but are ", condition.dim(0),
-                             " and ", values->dim(0), ": a condition that is a vector, ",
-                             condition.ToString(), ", has an element for each row of ",
-                             values->ToString());
-    }
-    return OkStatus();
+    return Explained(condition.MergeWith(PartialShape{values->dim(0)}).status(),
+                     "a condition that is a vector has an element for each row of ", *values);
   }
-  if (!condition.IsCompatibleWith(*values)) {
-    return InvalidArgument("condition must be a scalar, a vector, or have the shape of t: ",
-                           condition.ToString(), " against ", values->ToString());
-  }
-  return OkStatus();
+  return Explained(values->MergeWith(condition).status(),
+                   "condition must be a scalar, a vector, or have the shape of t");
 }
 
 Status SelectV2Shape(ShapeContext& c) {

@@ -44,8 +44,11 @@ TEST(SelectTest, Select) {
       .Try({In({3, 3}), In({3, 3}), In({3, 3})})
       .Try({In({0, 2}), In({0, 2}), In({0, 2})})
       .Bad({In({3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument,
-           "has an element for each row")
-      .Bad({In({1, 3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument, "condition must be")
+           "Dimension 0 in both shapes must be equal, but are 3 and 2. Shapes are [3] and [2].",
+           "Number of batches of 'then' must match size of 'cond', but saw: 2 vs. 3")
+      .Bad({In({1, 3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument,
+           "Dimension 0 in both shapes must be equal, but are 2 and 1. Shapes are [2,3] and [1,3].",
+           "condition must be")
       .Bad({In({}), In({2, 3}), In({3})}, {}, Code::kInvalidArgument,
            "Shapes must be equal rank, but are 2 and 1",
            "'then' and 'else' must have the same size.  but received: [2,3] vs. [3]")

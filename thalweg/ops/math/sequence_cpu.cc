@@ -76,7 +76,7 @@ Status LinSpace(Context& ctx) {
   RETURN_IF_ERROR(CheckScalars(ctx, {"start", "stop", "num"}, false));
   const T start = ctx.input(0).scalar<T>(), stop = ctx.input(1).scalar<T>();
   const int64_t num = IntAt(ctx.input(2), 0);
-  if (num <= 0) return InvalidArgument("num must be positive, got ", num);
+  if (num <= 0) return InvalidArgument("Requires num > 0: ", num);
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<T>, Shape{num}));
   T* data = out->mutable_data<T>();
   const T step = num > 1 ? (stop - start) / static_cast<T>(num - 1) : T(0);

@@ -46,7 +46,7 @@ Status LinSpaceShape(ShapeContext& c) {
   c.set_output(0, PartialShape::OfRank(1));
   if (num.empty()) return OkStatus();
   const int64_t count = IntAt(num, 0);
-  if (count <= 0) return InvalidArgument("num must be positive, got ", count);
+  if (count <= 0) return InvalidArgument("Requires num > 0: ", count);
   c.set_output(0, PartialShape{count});
   return OkStatus();
 }

@@ -14,18 +14,19 @@ Result<SlideFormat> FormatOf(const Node& node) {
   return ParseSlideFormat(format);
 }
 
-// The moments of all these operations: inputs 3 and 4, which are empty where they are computed.
+// The moments of all these operations: inputs 3 and 4.
 constexpr int kMoments = 3;
 
-// x with its channels merged with those of the vectors from input `begin` on.
-Result<PartialShape> MergedImage(ShapeContext& c, int image, int begin) {
+// x with its channels merged with those of the vectors from input `begin` on. Moments that are
+// computed come in empty.
+Result<PartialShape> MergedImage(ShapeContext& c, int image, int begin, bool may_lack_moments) {
   ASSIGN_OR_RETURN(const SlideFormat format, FormatOf(c.node()));
   ASSIGN_OR_RETURN(PartialShape x, c.InputWithRank(image, format.rank));
   int64_t channels = x.dim(format.channels());
   for (int i = begin; i < kMoments + 2; ++i) {
     ASSIGN_OR_RETURN(const PartialShape vector, c.InputWithRank(i, 1));
     const int64_t size = vector.dim(0);
-    if (size == 0 && i >= kMoments) continue;
+    if (size == 0 && i >= kMoments && may_lack_moments) continue;
     Result<int64_t> merged = MergeDims(channels, size);
     RETURN_IF_ERROR(Explained(merged.status(), "input ", i, " must have one element per channel"));
     channels = *merged;
@@ -36,7 +37,7 @@ Result<PartialShape> MergedImage(ShapeContext& c, int image, int begin) {
 
 Status BatchNormShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const SlideFormat format, FormatOf(c.node()));
-  ASSIGN_OR_RETURN(const PartialShape x, MergedImage(c, 0, 1));
+  ASSIGN_OR_RETURN(const PartialShape x, MergedImage(c, 0, 1, true));
   c.set_output(0, x);
   for (int i = 1; i < 5; ++i) c.set_output(i, PartialShape{x.dim(format.channels())});
   if (c.num_outputs() == 6) c.set_output(5, PartialShape{0});
@@ -45,7 +46,7 @@ Status BatchNormShape(ShapeContext& c) {
 
 Status BatchNormGradShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const SlideFormat format, FormatOf(c.node()));
-  ASSIGN_OR_RETURN(const PartialShape x, MergedImage(c, 1, 2));
+  ASSIGN_OR_RETURN(const PartialShape x, MergedImage(c, 1, 2, false));
   ASSIGN_OR_RETURN(const PartialShape grad, c.InputWithRank(0, format.rank));
   ASSIGN_OR_RETURN(const PartialShape image, x.MergeWith(grad));
   c.set_output(0, image);

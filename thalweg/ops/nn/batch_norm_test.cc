@@ -132,6 +132,8 @@ TEST(BatchNormTest, Backward) {
         .Try(inputs(In({2, 7, 3, 5}), In({2, 7, 3, 5}), 7), {{"data_format", "NCHW"}})
         .Try(inputs(In({2, 3, 5, 7}), In({2, 3, 5, 7}), 7), {{"is_training", false}})
         .Bad(inputs(In({2, 3, 5, 7}), In({2, 3, 4, 7}), 7), {}, Code::kInvalidArgument, "")
+        .Bad(inputs(In({2, 3, 5, 7}), In({2, 3, 5, 7}), 0), {}, Code::kInvalidArgument,
+             "Dimensions must be equal, but are 7 and 0 for ", "")
         .Run();
   }
 }

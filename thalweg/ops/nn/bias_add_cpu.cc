@@ -24,10 +24,11 @@ struct BiasAddCpu : Kernel {
     const Tensor &x = ctx.input(0), &bias = ctx.input(1);
     const Shape shape = x.shape();
     if (shape.rank() < 2) {
-      return InvalidArgument("value must have at least two dimensions, got ", shape.ToString());
+      return InvalidArgument("Input tensor must be at least 2D: ", shape);
     }
     const int channel = channels_first ? 1 : shape.rank() - 1;
-    if (bias.rank() != 1 || bias.dim(0) != shape.dim(channel)) {
+    if (bias.rank() != 1) return InvalidArgument("Biases must be 1D: ", bias.shape());
+    if (bias.dim(0) != shape.dim(channel)) {
       return InvalidArgument(
           "Must provide as many biases as the last dimension of the input tensor: ", bias.shape(),
           " vs. ", shape.ToString());

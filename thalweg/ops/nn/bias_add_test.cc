@@ -35,6 +35,8 @@ TEST(BiasAddTest, Values) {
       .Bad({In({2, 3}), In({2})}, {}, Code::kInvalidArgument, "as many biases")
       .Bad({In({2, 3, 4}), In({4})}, first, Code::kInvalidArgument, "as many biases")
       .Bad({In({3}), In({3})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({2, 3}), In({1, 3})}, {}, Code::kInvalidArgument,
+           "Shape must be rank 1 but is rank 2 for ", "Biases must be 1D: [1,3]")
       .Run();
   OpCase("BiasAddV1")
       .Reference([](auto& r) { Added(r); })

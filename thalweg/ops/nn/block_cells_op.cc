@@ -81,6 +81,7 @@ Status GruShape(ShapeContext& c) {
 Status GruGradShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape x, c.InputWithRank(0, 2));
   ASSIGN_OR_RETURN(const PartialShape state, c.InputWithRank(1, 2));
+  RETURN_IF_ERROR(c.InputWithRank(2, 2).status());
   ASSIGN_OR_RETURN(const PartialShape b, c.InputWithRank(4, 1));
   ASSIGN_OR_RETURN(const int64_t gates, MergeDims(b.dim(0), Gates(state.dim(1), 2)));
   c.set_output(0, x);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/test_values.h"
 #include "thalweg/testing/tolerance.h"
 
 namespace thalweg {
@@ -268,6 +269,12 @@ TEST(BlockCellsTest, Gru) {
       .Bad({In({3, 4}), In({3, 5}), In({9, 10}), In({8, 5}), In({10}), In({5})}, {},
            Code::kInvalidArgument, "must have shape")
       .Run();
+  ExpectError("GRUBlockCellGrad",
+              {Numbers(Shape{2, 2}, 0.1), Numbers(Shape{2, 2}, 0.3), Numbers(Shape{4}, 0.1),
+               Numbers(Shape{4, 2}, 0.2), Numbers(Shape{4}, 0.1), Numbers(Shape{2}, 0.1),
+               Numbers(Shape{2, 2}, 0.1), Numbers(Shape{2, 2}, 0.1), Numbers(Shape{2, 2}, 0.1),
+               Numbers(Shape{2, 2}, 0.1)},
+              {}, Code::kInvalidArgument, "Shape must be rank 2 but is rank 1 for ");
 }
 
 TEST(BlockCellsTest, GruAgainstTensorFlow) {

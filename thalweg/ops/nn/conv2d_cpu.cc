@@ -8,9 +8,11 @@ namespace thalweg {
 // The sizes of a convolution from the shapes of its input and filter.
 Result<compute::Conv2DShape> ConvSizes(const WindowAttrs& attrs, const Shape& image,
                                        const Shape& filter) {
-  if (image.rank() != 4 || filter.rank() != 4) {
-    return InvalidArgument("input and filter must have 4 dimensions, got ", image.ToString(),
-                           " and ", filter.ToString());
+  if (image.rank() != 4) {
+    return InvalidArgument("convolution input must be 4-dimensional: ", image);
+  }
+  if (filter.rank() != 4) {
+    return InvalidArgument("convolution filter must be 4-dimensional: ", filter);
   }
   const int64_t in = image.dim(attrs.format.channels());
   ASSIGN_OR_RETURN(const int64_t groups, GroupsOf(in, filter.dim(2), filter.dim(3)));

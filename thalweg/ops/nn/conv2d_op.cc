@@ -15,14 +15,19 @@ Status BackpropInputShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape filter, c.InputWithRank(1, 4));
   ASSIGN_OR_RETURN(const PartialShape grad, c.InputWithRank(2, 4));
   RETURN_IF_ERROR(c.InputWithRank(0, 1).status());
-  const PartialShape sizes = c.InputAsShape(0);
+  PartialShape sizes = c.InputAsShape(0);
   if (sizes.known_rank() && sizes.rank() == 4) {
+    Result<int64_t> batch = MergeDims(sizes.dim(0), grad.dim(0));
+    RETURN_IF_ERROR(Explained(batch.status(), "the batches of input_sizes and out_backprop"));
+    sizes.set_dim(0, *batch);
     c.set_output(0, sizes);
   } else if (sizes.known_rank() && sizes.rank() == 2) {
     c.set_output(0,
                  ImageShape(attrs.format, grad.dim(0), sizes.dim(0), sizes.dim(1), filter.dim(2)));
   } else if (sizes.known_rank()) {
-    return InvalidArgument("input_sizes must have 4 or 2 elements, got ", sizes.rank());
+    return InvalidArgument(
+        "Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, but got: ",
+        sizes.rank());
   } else {
     c.set_output(0, PartialShape::OfRank(4));
   }

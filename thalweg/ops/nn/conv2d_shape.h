@@ -13,6 +13,11 @@ inline Status Conv2DShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape filter, c.InputWithRank(1, 4));
   const int64_t in = image.dim(attrs.format.channels()), expected = filter.dim(2);
   if (in >= 0 && expected >= 0 && filter.dim(3) >= 0) {
+    if (expected > 0 && in % expected != 0) {
+      return InvalidArgument("Depth of input (", in,
+                             ") is not a multiple of input depth of filter (", expected,
+                             "): their channels");
+    }
     RETURN_IF_ERROR(GroupsOf(in, expected, filter.dim(3)).status());
   }
   ASSIGN_OR_RETURN(const PartialShape out,

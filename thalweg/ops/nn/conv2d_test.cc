@@ -66,7 +66,11 @@ TEST(Conv2DTest, BackpropInput) {
       .Bad({In({4}, {1, 4, 4, 3}), In({2, 2, 3, 2}), In({1, 4, 4, 2})}, ConvAttrs(1, 1, "VALID"),
            Code::kInvalidArgument, "out_backprop")
       .Bad({In({3}, {1, 4, 4}), In({2, 2, 3, 2}), In({1, 4, 4, 2})}, ConvAttrs(1, 1, "SAME"),
-           Code::kInvalidArgument, "")
+           Code::kInvalidArgument,
+           "Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, but got: 3",
+           "")
+      .Bad({In({4}, {2, 4, 4, 3}), In({2, 2, 3, 2}), In({1, 4, 4, 2})}, ConvAttrs(1, 1, "SAME"),
+           Code::kInvalidArgument, "Dimensions must be equal, but are 2 and 1 for ", "out_backprop")
       .Run();
 }
 

@@ -103,6 +103,9 @@ class BackpropFilterCpu : public Conv3DKernel {
  private:
   Status Compute(Context& ctx) override {
     const Tensor &volume = ctx.input(0), &grad = ctx.input(2);
+    if (HoldsSizes && ctx.input(1).rank() != 1) {
+      return InvalidArgument("filter_sizes shape must be rank 1 but is rank ", ctx.input(1).rank());
+    }
     ASSIGN_OR_RETURN(const Shape filter, ShapeFrom(ctx.input(1), HoldsSizes));
     ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(volume.shape(), filter));
     RETURN_IF_ERROR(CheckGrad(sizes, grad));

@@ -103,6 +103,10 @@ TEST(Conv3DTest, BackpropFilter) {
            SlideAttrs(3, 2, "SAME", true))
       .Try({In({0, 3, 3, 3, 2}), In({5}, {2, 2, 2, 2, 3}), In({0, 2, 2, 2, 3})},
            SlideAttrs(3, 1, "VALID"))
+      .Bad({In({1, 3, 3, 3, 2}), In({1, 5}, {2, 2, 2, 2, 3}), In({1, 2, 2, 2, 3})},
+           SlideAttrs(3, 1, "VALID"), Code::kInvalidArgument,
+           "Shape must be rank 1 but is rank 2 for ",
+           "filter_sizes shape must be rank 1 but is rank 2")
       .Bad({In({1, 3, 3, 3, 2}), In({5}, {2, 2, 2, 2, 3}), In({1, 3, 3, 3, 3})},
            SlideAttrs(3, 1, "VALID"), Code::kInvalidArgument, "out_backprop")
       .Run();

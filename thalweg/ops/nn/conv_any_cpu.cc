@@ -19,6 +19,9 @@ class ConvAnyCpu : public Kernel {
   Status Compute(Context& ctx) override {
     const Tensor &image = ctx.input(0), &filter = ctx.input(1);
     Slide slide = conv_.slide;
+    if (filter.rank() != 4 && filter.rank() != 5) {
+      return InvalidArgument("The filter must be rank 4 or 5 but got ", filter.rank());
+    }
     if (image.rank() != conv_.input_rank() || filter.rank() != slide.format.rank) {
       return InvalidArgument("input and filter must have ", conv_.input_rank(), " and ",
                              slide.format.rank, " dimensions, got ", image.shape(), " and ",

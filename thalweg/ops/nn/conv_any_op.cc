@@ -7,9 +7,20 @@
 namespace thalweg {
 namespace {
 
+// Refuses what no convolution has, before what this one's strides do not go with.
+Status CheckConvRank(const PartialShape& shape, int64_t extra, std::string_view words) {
+  const int64_t rank = shape.rank() - extra;
+  if (!shape.known_rank() || rank == 4 || rank == 5) return OkStatus();
+  return InvalidArgument(words, rank);
+}
+
 Status ConvAnyShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(ConvAny conv, ParseConvAny(c));
   Slide& slide = conv.slide;
+  RETURN_IF_ERROR(CheckConvRank(
+      c.input(0), conv.batch_dims - 1,
+      "Input tensor must be rank 4 or 5, excluding extra batch dimensions, but got: "));
+  RETURN_IF_ERROR(CheckConvRank(c.input(1), 0, "Filter tensor must be rank 4 or 5, but got: "));
   ASSIGN_OR_RETURN(const PartialShape image, c.InputWithRank(0, conv.input_rank()));
   ASSIGN_OR_RETURN(const PartialShape filter, c.InputWithRank(1, slide.format.rank));
   const int extra = static_cast<int>(conv.batch_dims) - 1, spatial = conv.spatial();

@@ -72,7 +72,11 @@ TEST(ConvAnyTest, Cases) {
       .Bad({In({1, 4, 4, 3}), In({2, 2, 2, 3})}, Attrs({1, 1, 1, 1}, "SAME"),
            Code::kInvalidArgument, "channels")
       .Bad({In({4, 4, 3}), In({2, 2, 3, 3})}, Attrs({1, 1, 1, 1}, "SAME"), Code::kInvalidArgument,
-           "")
+           "Input tensor must be rank 4 or 5, excluding extra batch dimensions, but got: 3 for ",
+           "input and filter must have 4 and 4 dimensions")
+      .Bad({In({1, 4, 4, 3}), In({2, 3, 3})}, Attrs({1, 1, 1, 1}, "SAME"), Code::kInvalidArgument,
+           "Filter tensor must be rank 4 or 5, but got: 3 for ",
+           "The filter must be rank 4 or 5 but got 3")
       .Bad({In({4, 4, 3}), In({2, 3, 3})}, Attrs({1, 1, 1}, "SAME"), Code::kInvalidArgument,
            "strides")
       .Bad({In({1, 4, 4, 4}), In({2, 2, 2, 4})}, grouped, Code::kUnimplemented, "grouped")

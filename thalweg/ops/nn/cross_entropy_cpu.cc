@@ -9,8 +9,12 @@ namespace {
 Status Dense(Context& ctx) {
   const Tensor &logits = ctx.input(0), &labels = ctx.input(1);
   const Shape a = logits.shape(), b = labels.shape();
-  ASSIGN_OR_RETURN(const auto broadcast, compute::Broadcast::Make({a.dims(), b.dims()}));
-  const Shape out(broadcast.output_dims());
+  const auto broadcast = compute::Broadcast::Make({a.dims(), b.dims()});
+  if (!broadcast.ok()) {
+    return InvalidArgument("logits and labels must be broadcastable: logits_size=", a,
+                           " labels_size=", b);
+  }
+  const Shape out(broadcast->output_dims());
   if (out.rank() != 2) {
     return InvalidArgument(
         "logits and labels must be either 2-dimensional, or broadcasted to be "

@@ -43,7 +43,10 @@ inline Result<PerDimension> ParsePerDimension(const std::vector<int64_t>& values
   }
   const PerDimension found{values[format.rows()], values[format.columns()]};
   if (found.rows < 1 || found.columns < 1) {
-    return InvalidArgument(what, " must be positive, got ", found.rows, " and ", found.columns);
+    const int64_t least = found.rows < found.columns ? found.rows : found.columns;
+    return InvalidArgument(
+        what == "strides" ? StrCat("Stride must be > 0, but got ", least, "; ") : "", what,
+        " must be positive, got ", found.rows, " and ", found.columns);
   }
   return found;
 }
@@ -74,8 +77,8 @@ inline Result<ExplicitPadding> ParseExplicitPadding(const std::vector<int64_t>& 
 inline Result<int64_t> GroupsOf(int64_t in, int64_t expected, int64_t out) {
   if (in == expected) return int64_t{1};
   if (expected <= 0 || in % expected != 0) {
-    return InvalidArgument("the input has ", in, " channels, the filter expects ", expected,
-                           ": not a divisor");
+    return InvalidArgument("input depth must be evenly divisible by filter depth: ", in, " vs ",
+                           expected, " channels");
   }
   if (in == 0) return InvalidArgument("the input has 0 channels, the filter expects ", expected);
   if (out % (in / expected) != 0) {

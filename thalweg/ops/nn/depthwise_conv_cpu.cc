@@ -25,7 +25,8 @@ class DepthwiseKernel : public Kernel {
     }
     const int64_t in = image.dim(slide_.format.channels());
     if (in != filter.dim(2)) {
-      return InvalidArgument("the input has ", in, " channels, the filter expects ", filter.dim(2));
+      return InvalidArgument("input and filter must have the same depth: ", in, " vs ",
+                             filter.dim(2), " channels");
     }
     Slide slide = slide_;
     RETURN_IF_ERROR(SetWindow(filter, &slide));

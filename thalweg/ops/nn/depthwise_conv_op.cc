@@ -13,10 +13,7 @@ Status DepthwiseShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape image, c.InputWithRank(0, 4));
   ASSIGN_OR_RETURN(const PartialShape filter, c.InputWithRank(1, 4));
   Result<int64_t> in = MergeDims(image.dim(slide.format.channels()), filter.dim(2));
-  if (!in.ok()) {
-    return InvalidArgument("the input has ", image.dim(slide.format.channels()),
-                           " channels, the filter expects ", filter.dim(2));
-  }
+  RETURN_IF_ERROR(Explained(in.status(), "the channels of the input and of the filter"));
   const int64_t multiplier = filter.dim(3);
   int64_t out = PartialShape::kUnknownDim;
   if (*in >= 0 && multiplier >= 0 && __builtin_mul_overflow(*in, multiplier, &out)) {

@@ -33,10 +33,9 @@ Status MaxGradShape(ShapeContext& c) {
 }
 
 Status AvgGradShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRank(0, 1).status());
   const PartialShape image = c.InputAsShape(0);
-  if (image.known_rank() && image.rank() != 4) {
-    return InvalidArgument("orig_input_tensor_shape must have 4 elements, got ", image.rank());
-  }
+  RETURN_IF_ERROR(Explained(CheckRank(image.rank(), 4), "of orig_input_tensor_shape"));
   c.set_output(0, image.known_rank() ? image : PartialShape::OfRank(4));
   return OkStatus();
 }

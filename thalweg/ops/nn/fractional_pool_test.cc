@@ -146,6 +146,8 @@ TEST(FractionalPoolTest, Gradients) {
            {{"overlapping", true}})
       .Bad({In({4}, {1, 3, 4, 2}), In({1, 2, 3, 2}), In({2}, {0, 2}), columns}, {},
            Code::kInvalidArgument, "3 elements")
+      .Bad({In({1, 4}, {1, 3, 4, 2}), In({1, 2, 3, 2}), In({3}, {0, 2, 3}), columns}, {},
+           Code::kInvalidArgument, "Shape must be rank 1 but is rank 2 for ", "")
       .Bad({In({4}, {1, 3, 4, 2}), In({1, 2, 3, 2}), In({3}, {0, 2, 2}), columns}, {},
            Code::kInvalidArgument, "must rise")
       .Bad({In({4}, {1, 3, 4, 2}), In({1, 2, 3, 2}), In({3}, {-1, 2, 3}), columns}, {},

@@ -14,8 +14,9 @@ Status PaddedConvShape(ShapeContext& c, const PartialShape& image, int i) {
   ASSIGN_OR_RETURN(const WindowAttrs attrs, ParsePadConvAttrs(c));
   ASSIGN_OR_RETURN(const std::string mode, c.Attr<std::string>("mode"));
   ASSIGN_OR_RETURN(const PartialShape paddings, c.InputWithRank(i, 2));
-  RETURN_IF_ERROR(MergeDims(paddings.dim(0), 4).status());
-  RETURN_IF_ERROR(MergeDims(paddings.dim(1), 2).status());
+  RETURN_IF_ERROR(
+      Explained(CheckRank(image.rank(), paddings.dim(0)), "paddings has a row for each dimension"));
+  RETURN_IF_ERROR(Explained(CheckDim(paddings.dim(1), 2), "the columns of paddings"));
   ASSIGN_OR_RETURN(const PartialShape filter, c.InputWithRank(i + 1, 4));
   RETURN_IF_ERROR(MergeDims(image.dim(3), filter.dim(2)).status());
   PartialShape padded{image.dim(0), PartialShape::kUnknownDim, PartialShape::kUnknownDim,
@@ -43,7 +44,7 @@ Status PadShape(ShapeContext& c) {
 Status ResizeAndPadShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(PartialShape image, c.InputWithRank(0, 4));
   ASSIGN_OR_RETURN(const PartialShape given, c.InputWithRank(1, 1));
-  RETURN_IF_ERROR(MergeDims(given.dim(0), 2).status());
+  RETURN_IF_ERROR(Explained(given.MergeWith(PartialShape{2}).status(), "of size"));
   const PartialShape size = c.InputAsShape(1);
   for (int d = 0; d < 2; ++d) image.set_dim(1 + d, size.known_rank() ? size.dim(d) : -1);
   return PaddedConvShape(c, image, 2);

@@ -134,7 +134,8 @@ TEST(FusedPadConv2DTest, Pad) {
       .Bad({image, Paddings(-1, 0, 0, 0), filter}, reflect, kBad, "non-negative")
       .Bad({image, In({4, 2}, {1, 0, 0, 0, 0, 0, 0, 0}), filter}, reflect, kBad, "batch")
       .Bad({image, In({4, 2}, {0, 0, 0, 0, 0, 0, 0, 1}), filter}, reflect, kBad, "channels")
-      .Bad({image, In({2, 2}, {0, 0, 0, 0}), filter}, reflect, kBad, "")
+      .Bad({image, In({2, 2}, {0, 0, 0, 0}), filter}, reflect, kBad,
+           "Shape must be rank 2 but is rank 4 for ", "paddings must be a matrix")
       .Bad({image, Paddings(1, 1, 1, 1), In({3, 2, 1, 4})}, reflect, kBad, "")
       .Bad({image, Paddings(1, 1, 1, 1), In({9, 2, 3, 4})}, reflect, kBad, "fit")
       .Bad({In({0, 5, 6, 3}), Paddings(1, 1, 1, 1), filter}, reflect, kBad, "empty")
@@ -157,7 +158,8 @@ TEST(FusedPadConv2DTest, ResizeAndPad) {
       .Try({image, size(11, 13), Paddings(1, 1, 1, 1), filter}, Attrs("REFLECT", 3, 2, "SAME"))
       .Bad({image, size(0, 4), Paddings(1, 1, 1, 1), filter}, reflect, kBad, "")
       .Bad({image, size(-3, 4), Paddings(1, 1, 1, 1), filter}, reflect, kBad, "")
-      .Bad({image, In({3}, {1, 2, 3}), Paddings(1, 1, 1, 1), filter}, reflect, kBad, "")
+      .Bad({image, In({3}, {1, 2, 3}), Paddings(1, 1, 1, 1), filter}, reflect, kBad,
+           "Dimension 0 in both shapes must be equal, but are 3 and 2. Shapes are [3] and [2].", "")
       .Bad({image, size(7, 4), Paddings(7, 0, 0, 0), filter}, reflect, kBad, "less one")
       .Bad({In({2, 0, 6, 3}), size(7, 4), Paddings(1, 1, 1, 1), filter}, reflect, kBad, "empty")
       .Run();

@@ -20,7 +20,7 @@ class LrnKernel : public Kernel {
  protected:
   static Status CheckRank(const Tensor& x) {
     if (x.rank() == 4) return OkStatus();
-    return InvalidArgument("the input must have 4 dimensions, got ", x.shape());
+    return InvalidArgument("in must be 4-dimensional; its shape is ", x.shape());
   }
   static int64_t Rows(const Tensor& x) { return x.dim(3) == 0 ? 0 : x.num_elements() / x.dim(3); }
   compute::LrnOptions options_;

@@ -48,7 +48,8 @@ TEST(LrnTest, Forward) {
       .Try({In({1, 2, 3, 40})}, Attrs(5, 1, 1, 0.5f))
       .Try({In({1, 2, 3, 5})}, Attrs(100, 2, 0.1f, 1))
       .Try({In({2, 0, 2, 7})}, Attrs(2, 1, 1, 0.5f))
-      .Bad({In({2, 3, 2})}, Attrs(2, 1, 1, 0.5f), Code::kInvalidArgument, "")
+      .Bad({In({2, 3, 2})}, Attrs(2, 1, 1, 0.5f), Code::kInvalidArgument,
+           "Shape must be rank 4 but is rank 3 for ", "in must be 4-dimensional")
       .Bad({In({1, 1, 1, 3})}, Attrs(-1, 1, 1, 0.5f), Code::kInvalidArgument, "depth_radius")
       .Run();
 }

@@ -30,7 +30,7 @@ class NthElementCpu : public Kernel {
     const Tensor& x = ctx.input(0);
     ASSIGN_OR_RETURN(int64_t n, IntScalar(ctx.input(1), "n"));
     if (n < 0) return InvalidArgument("n must not be negative, got ", n);
-    if (x.rank() < 1) return InvalidArgument("input must be at least a vector, got a scalar");
+    if (x.rank() < 1) return InvalidArgument("Input must be at least rank 1 but is rank 0");
     const int64_t columns = x.dim(x.rank() - 1);
     if (columns <= n) {
       return InvalidArgument("input must have more than n = ", n, " columns, got ", x.shape());

@@ -31,7 +31,9 @@ TEST(NthElementTest, Cases) {
       .Try({In({0, 4}), In({}, {2})}, {{"reverse", false}})
       .Bad({In({2, 3}), In({}, {3})}, {}, Code::kInvalidArgument, "more than n")
       .Bad({In({2, 3}), In({}, {-1})}, {}, Code::kInvalidArgument, "negative")
-      .Bad({In({}), In({}, {0})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({}), In({}, {0})}, {}, Code::kInvalidArgument,
+           "Shape must be at least rank 1 but is rank 0 for ",
+           "Input must be at least rank 1 but is rank 0")
       .Run();
   const float nan = std::nanf("");
   const Tensor row = Tensor::Vector<float>({3, nan, 1, 2});

@@ -12,6 +12,11 @@ namespace {
 Result<bool> ReadSizes(ShapeContext& c, Slide* slide) {
   if (!slide->ksize.empty()) return true;
   const int n = c.num_inputs();
+  for (int i : {n - 2, n - 1}) {
+    ASSIGN_OR_RETURN(const PartialShape sizes, c.InputWithRank(i, 1));
+    RETURN_IF_ERROR(Explained(CheckDim(sizes.dim(0), slide->format.rank), "the length of ",
+                              i == n - 2 ? "ksize" : "strides"));
+  }
   const Tensor ksize = c.InputValue(n - 2), strides = c.InputValue(n - 1);
   if (ksize.empty() || strides.empty()) return false;
   RETURN_IF_ERROR(SetPoolSizes(ksize, strides, c.node().op_name(), slide));
@@ -53,13 +58,12 @@ Status PoolGradShape(ShapeContext& c) {
   return OkStatus();
 }
 
+// What comes out has the shape that pooling leaves.
 Status PoolGradGradShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const Slide slide, ParsePool(c));
-  const int rank = slide.format.rank;
-  ASSIGN_OR_RETURN(const PartialShape image, c.InputWithRank(0, rank));
-  ASSIGN_OR_RETURN(const PartialShape out, c.InputWithRank(1, rank));
-  RETURN_IF_ERROR(image.MergeWith(c.input(2)).status());
-  c.set_output(0, out);
+  RETURN_IF_ERROR(MaxPoolShape(c));
+  RETURN_IF_ERROR(c.input(0).MergeWith(c.input(2)).status());
+  ASSIGN_OR_RETURN(PartialShape out, c.input(1).MergeWith(c.mutable_output(0)));
+  c.set_output(0, std::move(out));
   return OkStatus();
 }
 
@@ -68,9 +72,7 @@ Status AvgPoolGradShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(0, 1).status());
   const PartialShape image = c.InputAsShape(0);
   const int rank = slide.format.rank;
-  if (image.known_rank() && image.rank() != rank) {
-    return InvalidArgument("orig_input_shape must have ", rank, " elements, got ", image.rank());
-  }
+  RETURN_IF_ERROR(Explained(CheckRank(image.rank(), rank), "of orig_input_shape"));
   c.set_output(0, image.known_rank() ? image : PartialShape::OfRank(rank));
   return OkStatus();
 }

@@ -142,7 +142,9 @@ TEST(PoolTest, Max) {
       .Bad({In({1, 4, 4, 3}), In({4}, {1, 0, 2, 1}), In({4}, {1, 1, 1, 1})}, {{"padding", "SAME"}},
            Code::kInvalidArgument, "ksize")
       .Bad({In({1, 4, 4, 3}), In({3}, {1, 2, 2}), In({4}, {1, 1, 1, 1})}, {{"padding", "SAME"}},
-           Code::kInvalidArgument, "4 elements")
+           Code::kInvalidArgument, "Dimension must be 4 but is 3", "4 elements")
+      .Bad({In({1, 4, 4, 3}), In({}, {1}), In({4}, {1, 1, 1, 1})}, {{"padding", "SAME"}},
+           Code::kInvalidArgument, "Shape must be rank 1 but is rank 0 for ", "4 elements")
       .Bad({In({1, 4, 4, 3}), In({4}, {1, 2, 2, 1}), In({4}, {1, 2, 2, 0})}, {{"padding", "SAME"}},
            Code::kUnimplemented, "channel")
       .Run();
@@ -353,6 +355,11 @@ TEST(PoolTest, MaxGradGrad) {
       .Bad({In({1, 4, 4, 3}), In({1, 2, 2, 3}), In({1, 2, 2, 3})}, Attrs(2, 2, 2, "VALID"),
            Code::kInvalidArgument, "Dimension 1 in both shapes must be equal, but are 4 and 2",
            "grad must have the shape of orig_input, [1,4,4,3], got [1,2,2,3]")
+      .Bad({In({1, 4, 4, 3}), In({2, 2, 2, 3}), In({1, 4, 4, 3})}, Attrs(2, 2, 2, "VALID"),
+           Code::kInvalidArgument,
+           "Dimension 0 in both shapes must be equal, but are 2 and 1. Shapes are [2,2,2,3] and "
+           "[1,2,2,3].",
+           "")
       .Run();
 }
 
@@ -403,7 +410,7 @@ TEST(PoolTest, Average) {
       .Bad({In({4}, {1, 4, 4, 3}), In({1, 3, 2, 3})}, Attrs(2, 2, 2, "VALID"),
            Code::kInvalidArgument, "grad must have")
       .Bad({In({3}, {1, 4, 4}), In({1, 3, 2, 3})}, Attrs(2, 2, 2, "VALID"), Code::kInvalidArgument,
-           "")
+           "Shape must be rank 4 but is rank 3 for ", "4-dimensional")
       .Run();
   OpCase("AvgPool3D")
       .Reference(AverageReference)
@@ -416,7 +423,7 @@ TEST(PoolTest, Average) {
       .Tolerance(DType::kBfloat16, ToleranceOf(OpClass::kPool, DType::kBfloat16))
       .Try({In({5}, {2, 3, 4, 5, 2}), In({2, 2, 2, 3, 2})}, Attrs3D(2, 2, 2, 2, "SAME"))
       .Bad({In({4}, {1, 4, 4, 3}), In({1, 3, 2, 3, 1})}, Attrs3D(2, 2, 2, 2, "SAME"),
-           Code::kInvalidArgument, "orig_input_shape must have 5 elements, got 4",
+           Code::kInvalidArgument, "Shape must be rank 5 but is rank 4 for ",
            "tensor_in must be 5-dimensional, got [1,4,4,3]")
       .Run();
 }

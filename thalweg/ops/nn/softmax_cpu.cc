@@ -11,7 +11,7 @@ template <RowsFn F>
 Status Rows(Context& ctx) {
   const Tensor& x = ctx.input(0);
   const Shape shape = x.shape();
-  if (shape.rank() < 1) return InvalidArgument("logits must have at least one dimension");
+  if (shape.rank() < 1) return InvalidArgument("logits must have >= 1 dimension, got ", shape);
   const int64_t classes = shape.dim(shape.rank() - 1);
   const int64_t rows = classes == 0 ? 0 : x.num_elements() / classes;
   const DType dtype = x.dtype();

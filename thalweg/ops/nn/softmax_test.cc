@@ -32,7 +32,8 @@ void Rows(const char* op, bool log) {
       .Try({In({4, 1})})
       .Try({In({0, 3})})
       .Try({In({3, 0})})
-      .Bad({In({})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({})}, {}, Code::kInvalidArgument, "Shape must be at least rank 1 but is rank 0 for ",
+           "logits must have >= 1 dimension, got []")
       .Run();
 }
 

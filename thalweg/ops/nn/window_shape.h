@@ -19,7 +19,8 @@ inline Result<int64_t> WindowOutput(int64_t input, int64_t window, int64_t strid
   const int64_t covered = (window - 1) * dilation + 1;
   const int64_t padded = input + (padding == "EXPLICIT" ? before + after : 0);
   if (window < 1 || covered > padded) {
-    return InvalidArgument("a window of ", covered, " does not fit into an input of ", padded);
+    return InvalidArgument("Negative dimension size caused by subtracting ", covered, " from ",
+                           padded, "; the window does not fit into the input");
   }
   return (padded - covered) / stride + 1;
 }

@@ -147,7 +147,7 @@ class CsvTable {
   const std::span<const std::string> records_;
   std::vector<Tensor*> outs_;
   std::deque<TextMeter> meters_;
-  FirstError error_;
+  FirstWrongExample error_;
 };
 
 class DecodeCsvCpu : public Kernel {

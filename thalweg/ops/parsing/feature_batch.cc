@@ -265,7 +265,7 @@ class FeatureBatch {
   std::deque<ValueSink> sink_store_;
   std::vector<ValueSink*> sinks_;
   bool has_counted_ = false;
-  FirstError error_;
+  FirstWrongExample error_;
 };
 
 }  // namespace

@@ -240,7 +240,7 @@ class ListBatch {
   compute::Scratch<ListSize> sizes_;
   std::deque<ValueSink> sink_store_;
   std::vector<ValueSink*> sinks_;
-  FirstError error_;
+  FirstWrongExample error_;
 };
 
 }  // namespace

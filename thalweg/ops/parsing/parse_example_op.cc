@@ -18,6 +18,7 @@ Status ExampleShape(ShapeContext& c) {
 Status ExampleV2Shape(ShapeContext& c) {
   const PartialShape serialized = c.input(0);
   RETURN_IF_ERROR(CheckRankAtMost(serialized.rank(), 1));
+  RETURN_IF_ERROR(CheckRankAtMost(c.input(1).rank(), 1));
   for (int i = 1; i < 5; ++i) RETURN_IF_ERROR(c.InputWithRank(i, 1).status());
   ParsedShapes shapes(c, serialized);
   RETURN_IF_ERROR(shapes.CheckCounts("num_sparse", ""));

@@ -61,7 +61,7 @@ class ParseWords {
 };
 
 // The error of the first example that has one, whichever shard meets it first.
-class FirstError {
+class FirstWrongExample {
  public:
   void Set(int64_t example, Status status) EXCLUDES(mutex_) {
     MutexLock lock(mutex_);

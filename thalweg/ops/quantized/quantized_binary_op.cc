@@ -12,16 +12,15 @@ Status BinaryShape(ShapeContext& c) {
 }
 
 Status BiasAddShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(PartialShape x, c.InputWithRankAtLeast(0, 1));
+  ASSIGN_OR_RETURN(PartialShape x, c.InputWithRankAtLeast(0, 2));
   ASSIGN_OR_RETURN(const PartialShape bias, c.InputWithRank(1, 1));
   RETURN_IF_ERROR(ScalarInputs(c, 2, 4));
   if (x.known_rank()) {
     const int last = x.rank() - 1;
     const Result<int64_t> channels = MergeDims(x.dim(last), bias.dim(0));
-    if (!channels.ok()) {
-      return InvalidArgument("Must provide as many biases as the last dimension of the input: ",
-                             bias.ToString(), " vs. ", x.ToString());
-    }
+    RETURN_IF_ERROR(Explained(
+        channels.status(),
+        "as many biases are needed as the last dimension of the input has: ", bias, " vs. ", x));
     x.set_dim(last, *channels);
   }
   c.set_output(0, x);

@@ -96,8 +96,9 @@ TEST(QuantizedBinaryTest, BiasAdd) {
         .Try(
             {In({2, 5}).Range(-100, 100), In({5}).Range(-100, 100), End(0), End(2), End(0), End(3)})
         .Bad({In({2, 3}), In({2}), End(0), End(1), End(0), End(1)}, {}, Code::kInvalidArgument,
-             "biases")
-        .Bad({In({}), In({1}), End(0), End(1), End(0), End(1)}, {}, Code::kInvalidArgument, "")
+             "Dimensions must be equal, but are 3 and 2 for ", "biases")
+        .Bad({In({}), In({1}), End(0), End(1), End(0), End(1)}, {}, Code::kInvalidArgument,
+             "Shape must be at least rank 2 but is rank 0 for ", "")
         .Run();
   }
   // As TensorFlow 2.21 computed it.

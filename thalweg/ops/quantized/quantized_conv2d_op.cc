@@ -31,13 +31,15 @@ Status ConvShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape filter, c.InputWithRank(1, 4));
   ASSIGN_OR_RETURN(PartialShape out, ImageShape<kDepthwise>(c, image, filter));
   const std::string_view name = c.node().op_name();
+  // Of the others the filter may have a range for each channel.
+  const bool one_range = name == "QuantizedConv2D" || name == "QuantizedConv2DAndRequantize";
   int next = 2;
   if (name.find("Bias") != std::string_view::npos) {
     ASSIGN_OR_RETURN(const PartialShape bias, c.InputWithRank(next++, 1));
     ASSIGN_OR_RETURN(const int64_t channels, MergeDims(bias.dim(0), out.dim(3)));
     out.set_dim(3, channels);
   }
-  RETURN_IF_ERROR(ScalarInputs(c, next, 2));
+  RETURN_IF_ERROR(ScalarInputs(c, next, one_range ? 4 : 2));
   c.set_output(0, out);
   // Products in a range of their channel, if the filter has such; or in the wanted range.
   const bool requantize = name.find("AndRequantize") != std::string_view::npos;

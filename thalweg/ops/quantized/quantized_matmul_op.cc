@@ -10,10 +10,9 @@ Status ProductShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape b, c.InputWithRank(1, 2));
   ASSIGN_OR_RETURN(const bool transpose_a, c.Attr<bool>("transpose_a"));
   ASSIGN_OR_RETURN(const bool transpose_b, c.Attr<bool>("transpose_b"));
-  if (!MergeDims(a.dim(transpose_a ? 0 : 1), b.dim(transpose_b ? 1 : 0)).ok()) {
-    return InvalidArgument("Matrix size-incompatible: inner dimensions of ", a.ToString(), " and ",
-                           b.ToString(), " differ");
-  }
+  RETURN_IF_ERROR(
+      Explained(MergeDims(a.dim(transpose_a ? 0 : 1), b.dim(transpose_b ? 1 : 0)).status(),
+                "the inner dimensions of ", a, " and ", b, " differ"));
   int64_t columns = b.dim(transpose_b ? 0 : 1);
   if (kBias) {
     ASSIGN_OR_RETURN(const PartialShape bias, c.InputWithRank(2, 1));

@@ -59,7 +59,8 @@ TEST(QuantizedMatMulTest, Product) {
            Transposed(true, true))
       .Try({In({0, 3}), In({3, 2}), End(0), End(1), End(0), End(1)}, Transposed(false, false))
       .Bad({In({2, 3}), In({2, 3}), End(0), End(1), End(0), End(1)}, Transposed(false, false),
-           Code::kInvalidArgument, "size-incompatible")
+           Code::kInvalidArgument, "Dimensions must be equal, but are 3 and 2 for ",
+           "size-incompatible")
       .Bad({In({2}), In({2, 3}), End(0), End(1), End(0), End(1)}, Transposed(false, false),
            Code::kInvalidArgument, "")
       .Bad({In({2, 3}), In({3, 2}), End(1), End(1), End(0), End(1)}, Transposed(false, false),

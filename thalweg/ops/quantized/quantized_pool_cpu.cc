@@ -23,6 +23,12 @@ class QuantizedPoolCpu : public Kernel {
   Status Compute(Context& ctx) override {
     const Tensor& x = ctx.input(0);
     if (x.rank() != 4) return InvalidArgument("input must be 4-dimensional, got ", x.shape());
+    for (int i : {1, 2}) {
+      const Shape& end = ctx.input(i).shape();
+      if (end.rank() == 0) continue;
+      return InvalidArgument(i == 1 ? "min" : "max", "_input shape must be rank 0 but is rank ",
+                             end.rank(), ", received shape: ", end);
+    }
     ASSIGN_OR_RETURN(const compute::RealRange range, ScalarRange(ctx, 1, "input"));
     const Padding padding = window_.padding == "SAME" ? Padding::kSame : Padding::kValid;
     compute::PoolShape shape{.batch = x.dim(0)};

@@ -54,7 +54,8 @@ void TestCases(const char* op) {
       .Bad({In({1, 5, 4, 3}), End(-1), End(3)}, Pool({1, 2, 2, 2}, one, "VALID"),
            Code::kUnimplemented, "channel")
       .Bad({In({1, 5, 4, 3}), In({1}), End(3)}, Pool(two, one, "VALID"), Code::kInvalidArgument,
-           "rank")
+           "Shape must be rank 0 but is rank 1 for ",
+           "min_input shape must be rank 0 but is rank 1, received shape: [1]")
       .Run();
 }
 

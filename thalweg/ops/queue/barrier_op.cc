@@ -15,8 +15,8 @@ Status ReferenceShape(ShapeContext& c) {
 Status InsertShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape keys, c.InputWithRank(1, 1));
   ASSIGN_OR_RETURN(const PartialShape values, c.InputWithRankAtLeast(2, 1));
-  if (values.known_rank()) RETURN_IF_ERROR(MergeDims(keys.dim(0), values.dim(0)).status());
-  return OkStatus();
+  if (!values.known_rank()) return OkStatus();
+  return keys.MergeWith(PartialShape{values.dim(0)}).status();
 }
 
 // How many elements come is known only when they come: a closed barrier gives what it has.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/ops/queue/queue_node.h"
+#include "thalweg/resources/destroyable.h"
 #include "thalweg/resources/waiter_queues.h"
 #include "thalweg/tensor/variant.h"
 
@@ -7,12 +8,13 @@ namespace thalweg {
 namespace {
 
 // A lock of steps; who waits for it holds no thread.
-class StepMutex final : public WaiterQueues {
+class StepMutex final : public WaiterQueues, public Destroyable {
  public:
   explicit StepMutex(std::string name) : WaiterQueues({Order::kFirst}), name_(std::move(name)) {}
 
   bool TryLock() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
+    was_asked_for_ = true;
     return !held_ && IsEmpty(0) && (held_ = true);
   }
   void Unlock() EXCLUDES(mutex_) {
@@ -28,6 +30,11 @@ class StepMutex final : public WaiterQueues {
     MutexLock lock(mutex_);
     return StrCat("mutex '", name_, held_ ? "' (held)" : "' (free)");
   }
+  // TensorFlow makes a mutex when it is first locked.
+  Destroyed Destroy() override {
+    MutexLock lock(mutex_);
+    return was_asked_for_ ? Destroyed::kByHolder : Destroyed::kNotThere;
+  }
   Tensor HeldLock();
 
  private:
@@ -42,6 +49,7 @@ class StepMutex final : public WaiterQueues {
 
   const std::string name_;
   bool held_ GUARDED_BY(mutex_) = false;
+  bool was_asked_for_ GUARDED_BY(mutex_) = false;
 };
 
 // The lock itself: its last copy lets go.

@@ -124,6 +124,9 @@ class ToTensorCpu : public Kernel {
  private:
   // Dimensions with -1 for as many as there are; a scalar -1 leaves all open.
   static Result<Dims> Wanted(const Tensor& tensor) {
+    if (tensor.rank() > 1) {
+      return InvalidArgument("Shape must be at most rank 1 but is rank ", tensor.rank());
+    }
     if (tensor.rank() == 0) {
       if (IntAt(tensor, 0) == -1) return Dims();
       return InvalidArgument("shape must be -1 or a vector, got ", IntAt(tensor, 0));

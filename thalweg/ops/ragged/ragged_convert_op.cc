@@ -39,11 +39,19 @@ Result<int> RaggedDims(const Node& node) {
 
 Status ToTensorShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const int ragged, RaggedDims(c.node()));
+  RETURN_IF_ERROR(CheckRankAtMost(c.input(0).rank(), 1));
   ASSIGN_OR_RETURN(const PartialShape values, c.InputWithRankAtLeast(1, 1));
   const PartialShape wanted = c.InputAsShape(0);
   if (!values.known_rank()) {
     c.set_output(0, wanted);
     return OkStatus();
+  }
+  const PartialShape other = c.input(2);
+  if (other.known_rank() && other.rank() >= values.rank()) {
+    return InvalidArgument("default_value.shape=", other,
+                           " and rt_input.flat_values.shape=", values,
+                           " are incompatible: default_value.rank = ", other.rank(),
+                           "  must be less than rt_input.flat_values.rank = ", values.rank());
   }
   PartialShape made = PartialShape::OfRank(ragged);
   Dims inner;

@@ -94,8 +94,11 @@ TEST(RaggedConvertTest, ToTensorErrors) {
   const Tensor three = Tensor::Scalar<int64_t>(3);
   bad(ids({-1}), kNine, {kRows}, {"ROW_SPLITS"}, "");
   bad(ids({}), kNine, {kRows}, {"ROW_SPLITS"}, "cannot have shape []");
+  bad(Numbers<int64_t>({-1, -1}, Shape{1, 2}), kNine, {kRows}, {"ROW_SPLITS"},
+      "Shape must be at most rank 1 but is rank 2 for ");
   bad(ids({-2, -1}), kNine, {kRows}, {"ROW_SPLITS"}, "-2");
-  bad(kOpen, Numbers<int32_t>({9, 9}), {kRows}, {"ROW_SPLITS"}, "default_value");
+  bad(kOpen, Numbers<int32_t>({9, 9}), {kRows}, {"ROW_SPLITS"},
+      "default_value.shape=[2] and rt_input.flat_values.shape=[5] are incompatible");
   bad(kOpen, kNine, {kRows}, {"BOGUS"}, "BOGUS");
   bad(kOpen, kNine, {ids({0, 2, 7})}, {"ROW_SPLITS"}, "for 7 values, got 5");
   bad(kOpen, kNine, {ids({0, 3, 2, 5})}, {"ROW_SPLITS"}, "go down");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/compute/move/gather.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/made_texts.h"
@@ -26,7 +27,9 @@ Result<Picked> NewPicked(Context& ctx, int64_t rows) {
 Result<Picked> Chosen(Context& ctx, const Tensor& indices, int64_t rows) {
   const int64_t count = indices.num_elements();
   ASSIGN_OR_RETURN(Picked picked, NewPicked(ctx, count));
+  compute::CancelLooks looks(ctx.work());
   for (int64_t i = 0; i < count; ++i) {
+    RETURN_IF_ERROR(looks.Did());
     const int64_t row = IntAt(indices, i);
     if (row < 0 || row >= rows) {
       return InvalidArgument("indices", IndexText(indices.shape(), i), " = ", row,
@@ -45,7 +48,9 @@ Result<Picked> Descend(Context& ctx, const Splits& splits, const Picked& above) 
   auto* end = below.splits.mutable_data<int64_t>();
   const auto* const from = above.begins.data<int64_t>();
   const auto* const widths = above.splits.data<int64_t>();
+  compute::CancelLooks looks(ctx.work());
   for (int64_t i = 0; i < above.rows(); ++i) {
+    RETURN_IF_ERROR(looks.Did(1 + widths[i + 1] - widths[i]));
     const int64_t* at = splits.data() + from[i];
     for (int64_t left = widths[i + 1] - widths[i]; left > 0; --left, ++at, ++begins, ++end) {
       *begins = at[0];
@@ -112,6 +117,9 @@ class GatherCpu : public Kernel {
                              " for indices of shape ", indices.shape(), ", got ",
                              ctx.num_outputs() - 1);
     }
+    if (ctx.input(0).rank() == 0) return InvalidArgument("Split tensors must not be scalars");
+    // Indices first: splits that are none have -1 rows.
+    ASSIGN_OR_RETURN(Picked picked, Chosen(ctx, indices, ctx.input(0).dim(0) - 1));
     std::vector<Splits> params;
     for (int i = 0; i < ranks; ++i) {
       const int64_t below =
@@ -119,8 +127,6 @@ class GatherCpu : public Kernel {
       ASSIGN_OR_RETURN(Splits splits, SplitsOf(ctx.input(i), below, Cover::kPart));
       params.push_back(std::move(splits));
     }
-    ASSIGN_OR_RETURN(Picked picked,
-                     Chosen(ctx, indices, static_cast<int64_t>(params[0].size()) - 1));
     // The outermost dimensions of the output are those of the indices but the last.
     ASSIGN_OR_RETURN(std::vector<Tensor> made, RegularSplits(ctx, indices.shape()));
     for (const Splits& splits : params) {

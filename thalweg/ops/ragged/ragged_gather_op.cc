@@ -15,10 +15,9 @@ Status GatherShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape values, c.InputWithRankAtLeast(ranks, 1));
   const PartialShape& indices = c.input(ranks + 1);
   ASSIGN_OR_RETURN(const int64_t out_ranks, c.Attr<int64_t>("OUTPUT_RAGGED_RANK"));
-  if (indices.known_rank() && indices.rank() + ranks - 1 != out_ranks) {
-    return InvalidArgument("OUTPUT_RAGGED_RANK must be the rank of the indices, ", indices.rank(),
-                           ", plus PARAMS_RAGGED_RANK, ", ranks, ", less one, got ", out_ranks);
-  }
+  RETURN_IF_ERROR(Explained(
+      CheckRank(indices.rank(), out_ranks - ranks + 1), "OUTPUT_RAGGED_RANK, ", out_ranks,
+      ", must be the rank of the indices plus PARAMS_RAGGED_RANK, ", ranks, ", less one"));
   const int outputs = c.num_outputs();
   for (int i = 0; i < outputs - 1; ++i) c.set_output(i, PartialShape{kUnknownGathered});
   PartialShape gathered = values;

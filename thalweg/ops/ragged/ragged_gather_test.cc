@@ -53,7 +53,8 @@ TEST(RaggedGatherTest, Errors) {
   bad(kGatherRows, kGatherWords, Numbers<int32_t>({3}), 1, "is not in [0, 3)");
   bad(kGatherRows, kGatherWords, Numbers<int32_t>({-1}), 1, "is not in [0, 3)");
   bad(Numbers<int64_t>({0, 2, 1, 5}), kGatherWords, first, 1, "go down");
-  bad(Numbers<int64_t>({}), kGatherWords, first, 1, "one element at least");
+  bad(Numbers<int64_t>({}), kGatherWords, first, 1, "indices[0] = 0 is not in [0, -1)");
+  bad(kGatherRows, kGatherWords, first, 2, "Shape must be rank 2 but is rank 1 for ");
   bad(Numbers<int64_t>({0, 2, 7}), kGatherWords, first, 1, "of 5 values");
   bad(Numbers<int64_t>({-1, 2, 5}), kGatherWords, first, 1, "begin with 0");
   bad(kGatherRows, Tensor::Scalar("a"), first, 1, "");

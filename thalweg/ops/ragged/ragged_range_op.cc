@@ -11,11 +11,9 @@ Status RangeShape(ShapeContext& c) {
   bool known = true, any_vector = false;
   for (int i = 0; i < 3; ++i) {
     const PartialShape& shape = c.input(i);
+    RETURN_IF_ERROR(CheckRankAtMost(shape.rank(), 1));
     if (!shape.known_rank()) {
       known = false;
-    } else if (shape.rank() > 1) {
-      return InvalidArgument("starts, limits and deltas must be scalars or vectors, got shape ",
-                             shape);
     } else if (shape.rank() == 1) {
       any_vector = true;
       ASSIGN_OR_RETURN(rows, MergeDims(rows, shape.dim(0)));

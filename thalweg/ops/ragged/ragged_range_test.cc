@@ -35,7 +35,8 @@ TEST(RaggedRangeTest, Cases) {
       .Try({In({2}, {1, 3}), In({}, {6}), In({2}, {2, -1})})
       .Bad({In({}), In({}), In({}, {0})}, {}, Code::kInvalidArgument, "delta != 0")
       .Bad({In({2}), In({1}), In({1}, {1})}, {}, Code::kInvalidArgument, "")
-      .Bad({In({2}), In({1, 1}), In({1}, {1})}, {}, Code::kInvalidArgument, "vector")
+      .Bad({In({2}), In({1, 1}), In({1}, {1})}, {}, Code::kInvalidArgument,
+           "Shape must be at most rank 1 but is rank 2 for ", "vector")
       .Run();
 }
 

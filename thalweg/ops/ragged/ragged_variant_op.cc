@@ -11,13 +11,13 @@ constexpr int64_t kUnknownRank = PartialShape::kUnknownDim;
 Status ToVariantShape(ShapeContext& c) {
   const int ranks = c.num_inputs() - 1;
   for (int i = 0; i < ranks; ++i) RETURN_IF_ERROR(c.InputWithRank(i, 1).status());
+  RETURN_IF_ERROR(c.InputWithRankAtLeast(ranks, 1).status());
   ASSIGN_OR_RETURN(const bool batched, c.Attr<bool>("batched_input"));
   if (!batched) {
     c.set_output(0, Shape());
     return OkStatus();
   }
-  ASSIGN_OR_RETURN(const PartialShape outer,
-                   ranks > 0 ? Result<PartialShape>(c.input(0)) : c.InputWithRankAtLeast(0, 1));
+  const PartialShape& outer = c.input(0);
   const int64_t first = outer.known_rank() ? outer.dim(0) : kUnknownRank;
   c.set_output(0, PartialShape{first > 0 && ranks > 0 ? first - 1 : first});
   return OkStatus();
@@ -67,6 +67,7 @@ Status FromVariantGradient(GradientContext& c) {
 
 Status VariantGradientShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(1, 1).status());
+  RETURN_IF_ERROR(CheckRankAtMost(c.input(2).rank(), 1));
   c.set_output(0, c.InputAsShape(2));
   return OkStatus();
 }

@@ -71,6 +71,8 @@ TEST(RaggedVariantTest, Errors) {
   Tensor nothing = *Tensor::AllocateHost(DType::kVariant, Shape{1});
   bad(nothing, Ranks(0, 1), "nothing");
   const AttrMap one = {{"RAGGED_RANK", int64_t{1}}, {"batched_input", true}};
+  ExpectError("RaggedTensorToVariant", {kVariantRows, Tensor::Scalar(1.0f)}, one,
+              Code::kInvalidArgument, "Shape must be at least rank 1 but is rank 0 for ");
   for (const std::vector<int64_t>& splits :
        {std::vector<int64_t>{0, 2, 7}, {1, 2, 5}, {0, 3, 2, 5}, {}, {0, 4}}) {
     ExpectError("RaggedTensorToVariant", {Numbers<int64_t>(splits), kFiveValues}, one,
@@ -110,6 +112,10 @@ TEST(RaggedVariantTest, Gradient) {
   ExpectError("RaggedTensorToVariantGradient",
               {Encoded({kVariantRows, kFiveValues}, true), kVariantRows, shape}, attrs,
               Code::kInvalidArgument, "must hold ragged tensors");
+  ExpectError(
+      "RaggedTensorToVariantGradient",
+      {Encoded({kVariantRows, values}, true), kVariantRows, Numbers<int32_t>({5}, Shape{1, 1})},
+      attrs, Code::kInvalidArgument, "Shape must be at most rank 1 but is rank 2 for ");
   for (const std::vector<int64_t>& splits : {std::vector<int64_t>{1, 2, 5}, {0, 3, 2, 5}}) {
     ExpectError("RaggedTensorToVariantGradient",
                 {Encoded({kVariantRows, values}, true), Numbers<int64_t>(splits), shape}, attrs,

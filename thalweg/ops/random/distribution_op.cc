@@ -2,7 +2,7 @@
 // Gamma, Poisson, binomial and truncated normal numbers with parameters in tensors.
 #include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
-#include "thalweg/graph/shape_inference.h"
+#include "thalweg/ops/random/seed_shape.h"
 
 namespace thalweg {
 namespace {
@@ -22,11 +22,18 @@ Status AppendedShape(ShapeContext& c) {
   return OkStatus();
 }
 
-template <int kShape>
 Status GivenShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const PartialShape shape, c.ShapeArgument(kShape));
+  ASSIGN_OR_RETURN(const PartialShape shape, c.ShapeArgument(0));
   c.set_output(0, shape);
   return OkStatus();
+}
+Status SeededShape(ShapeContext& c) {
+  RETURN_IF_ERROR(CheckSeed(c, 1));
+  return GivenShape(c);
+}
+Status SampledByKeyShape(ShapeContext& c) {
+  RETURN_IF_ERROR(CheckKey(c));
+  return GivenShape(c);
 }
 
 // Of alpha: the derivatives of the samples, summed over those of one parameter.
@@ -64,11 +71,11 @@ THALWEG_OP(distribution) {
       .Gradient(GammaGradient)
       .Doc("Gamma distributed numbers, for every alpha a tensor of the given shape.");
   registry.Op("StatelessRandomGammaV2")
-      .Shape(GivenShape<0>)
+      .Shape(SeededShape)
       .Gradient(StatelessGammaGradient<2>)
       .Doc("Gamma distributed numbers; the same seed gives the same numbers.");
   registry.Op("StatelessRandomGammaV3")
-      .Shape(GivenShape<0>)
+      .Shape(SampledByKeyShape)
       .Gradient(StatelessGammaGradient<4>)
       .Doc("Gamma distributed numbers; the same key gives the same numbers.");
   registry.Op("RandomGammaGrad")
@@ -82,11 +89,11 @@ THALWEG_OP(distribution) {
         .Doc("Poisson distributed numbers, for every rate a tensor of the given shape.");
   }
   registry.Op("StatelessRandomPoisson")
-      .Shape(GivenShape<0>)
+      .Shape(SeededShape)
       .NotDifferentiable(kWhy)
       .Doc("Poisson distributed numbers; the same seed gives the same numbers.");
   registry.Op("StatelessRandomBinomial")
-      .Shape(GivenShape<0>)
+      .Shape(SeededShape)
       .NotDifferentiable(kWhy)
       .Doc("Numbers of successes; the same seed gives the same numbers.");
 }

@@ -9,6 +9,7 @@
 #include "thalweg/ops/random/test_recorded.h"
 #include "thalweg/testing/graph_runner.h"
 #include "thalweg/testing/op_case.h"
+#include "thalweg/testing/test_values.h"
 
 namespace thalweg {
 namespace {
@@ -133,6 +134,24 @@ TEST(DistributionTest, RefusesBadArguments) {
             Code::kInvalidArgument);
   EXPECT_EQ(CodeOf("RandomGamma", {VectorOf<int64_t>({INT64_MAX / 2}), three}),
             Code::kInvalidArgument);
+  const Tensor scalar = Tensor::Scalar<int64_t>(1), ends = VectorOf<float>({1, 2});
+  for (const auto& [op, parameters] : {std::pair{"StatelessRandomGammaV2", 1},
+                                       {"StatelessRandomPoisson", 1},
+                                       {"StatelessRandomBinomial", 2}}) {
+    std::vector<Tensor> inputs = {two, scalar};
+    inputs.insert(inputs.end(), static_cast<size_t>(parameters), ends);
+    const bool typed = std::string_view(op) == "StatelessRandomPoisson";
+    ExpectError(op, inputs, typed ? AttrMap{{"dtype", DType::kInt32}} : AttrMap{},
+                Code::kInvalidArgument, "Shape must be rank 1 but is rank 0 for ");
+  }
+  const Tensor key = VectorOf<uint64_t>({1}), counter = VectorOf<uint64_t>({1, 2});
+  const Tensor bad = Tensor::Scalar<uint64_t>(1), philox = Tensor::Scalar(1);
+  ExpectError("StatelessRandomGammaV3", {two, bad, counter, philox, ends}, {},
+              Code::kInvalidArgument, "Shape must be rank 1 but is rank 0 for ");
+  ExpectError("StatelessRandomGammaV3", {two, key, bad, philox, ends}, {}, Code::kInvalidArgument,
+              "Shape must be rank 1 but is rank 0 for ");
+  ExpectError("StatelessRandomGammaV3", {two, key, counter, VectorOf<int32_t>({1}), ends}, {},
+              Code::kInvalidArgument, "Shape must be rank 0 but is rank 1 for ");
 }
 
 TEST(DistributionTest, BadParametersGiveNotANumber) {

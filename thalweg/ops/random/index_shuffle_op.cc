@@ -13,7 +13,8 @@ Status ShuffleShape(ShapeContext& c) {
     return InvalidArgument("index and max_index must be scalars or vectors, got shapes ", index,
                            " and ", most);
   }
-  if (seed.rank() < 1 || seed.rank() > 2 || !MergeDims(seed.dim(seed.rank() - 1), 3).ok()) {
+  RETURN_IF_ERROR(CheckRankAtLeast(seed.rank(), 1));
+  if (seed.rank() > 2 || !MergeDims(seed.dim(seed.rank() - 1), 3).ok()) {
     return InvalidArgument("seed must have shape [3] or [n, 3], got ", seed);
   }
   if (index.rank() == 0 && seed.rank() == 1 && most.rank() == 0) {

@@ -8,30 +8,40 @@
 #include <limits>
 #include <type_traits>
 
+#include "thalweg/compute/blocks_in_order.h"
 #include "thalweg/compute/random/philox_fill.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
 
+inline constexpr int64_t kDrawsPerLook = 1 << 14;  // at the cancel flag
+
 // Cumulated exp(logits) of one row, not normalized; what is not finite has probability 0.
 template <class T>
-double Cumulate(const T* logits, int64_t classes, double* cumulated) {
+Result<double> Cumulate(const compute::Work& work, const T* logits, int64_t classes,
+                        double* cumulated) {
   double largest = std::numeric_limits<double>::lowest();
-  for (int64_t j = 0; j < classes; ++j) {
-    double exact;
-    if constexpr (std::is_same_v<T, double>) {
-      exact = logits[j];
-    } else {
-      exact = static_cast<float>(logits[j]);
-    }
-    if (std::isfinite(exact)) largest = std::max(largest, exact);
-    cumulated[j] = exact;
-  }
+  RETURN_IF_ERROR(
+      compute::ForBlocksInOrder(work, classes, kDrawsPerLook, [&](int64_t begin, int64_t end) {
+        for (int64_t j = begin; j < end; ++j) {
+          double exact;
+          if constexpr (std::is_same_v<T, double>) {
+            exact = logits[j];
+          } else {
+            exact = static_cast<float>(logits[j]);
+          }
+          if (std::isfinite(exact)) largest = std::max(largest, exact);
+          cumulated[j] = exact;
+        }
+      }));
   double total = 0;
-  for (int64_t j = 0; j < classes; ++j) {
-    if (std::isfinite(cumulated[j])) total += std::exp(cumulated[j] - largest);
-    cumulated[j] = total;
-  }
+  RETURN_IF_ERROR(
+      compute::ForBlocksInOrder(work, classes, kDrawsPerLook, [&](int64_t begin, int64_t end) {
+        for (int64_t j = begin; j < end; ++j) {
+          if (std::isfinite(cumulated[j])) total += std::exp(cumulated[j] - largest);
+          cumulated[j] = total;
+        }
+      }));
   return total;
 }
 
@@ -49,13 +59,17 @@ Status DrawMultinomial(Context& ctx, const Tensor& logits, int64_t samples,
   double* cumulated = scratch.mutable_data<double>();
   Out* drawn = out->template mutable_data<Out>();
   for (int64_t b = 0; b < batch; ++b) {
-    const double total = Cumulate(logits.data<T>() + b * classes, classes, cumulated);
-    for (int64_t j = 0; j < samples; ++j) {
-      const uint32_t high = numbers.Next();
-      const double wanted = compute::UniformDouble(high, numbers.Next()) * total;
-      const double* found = std::upper_bound(cumulated, cumulated + classes, wanted);
-      drawn[b * samples + j] = static_cast<Out>(found - cumulated);
-    }
+    ASSIGN_OR_RETURN(const double total,
+                     Cumulate(ctx.work(), logits.data<T>() + b * classes, classes, cumulated));
+    RETURN_IF_ERROR(compute::ForBlocksInOrder(
+        ctx.work(), samples, kDrawsPerLook, [&](int64_t begin, int64_t end) {
+          for (int64_t j = begin; j < end; ++j) {
+            const uint32_t high = numbers.Next();
+            const double wanted = compute::UniformDouble(high, numbers.Next()) * total;
+            const double* found = std::upper_bound(cumulated, cumulated + classes, wanted);
+            drawn[b * samples + j] = static_cast<Out>(found - cumulated);
+          }
+        }));
   }
   return OkStatus();
 }

@@ -8,8 +8,8 @@ namespace {
 
 Status RandomCropShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape image, c.InputWithRank(0, 3));
-  ASSIGN_OR_RETURN(const PartialShape size, c.InputWithRank(1, 1));
-  RETURN_IF_ERROR(MergeDims(size.dim(0), 2).status());
+  RETURN_IF_ERROR(c.InputWithRank(1, 1).status());
+  RETURN_IF_ERROR(c.input(1).MergeWith(PartialShape{2}).status());
   PartialShape out{PartialShape::kUnknownDim, PartialShape::kUnknownDim, image.dim(2)};
   const Tensor value = c.InputValue(1);
   for (int d = 0; d < 2 && !value.empty(); ++d) {

@@ -30,7 +30,8 @@ TEST(RandomCropTest, Cases) {
       .Bad({In({4, 5, 2}), size(5, 5)}, {}, Code::kFailedPrecondition, "target_height = 5")
       .Bad({In({4, 5, 2}), size(4, 6)}, {}, Code::kFailedPrecondition, "target_width = 6")
       .Bad({In({4, 5, 2}), size(-1, 5)}, {}, Code::kInvalidArgument, "negative")
-      .Bad({In({4, 5, 2}), In({3}, {1, 1, 1})}, {}, Code::kInvalidArgument, "")
+      .Bad({In({4, 5, 2}), In({3}, {1, 1, 1})}, {}, Code::kInvalidArgument,
+           "Dimension 0 in both shapes must be equal, but are 3 and 2. Shapes are [3] and [2].", "")
       .Bad({In({4, 5}), size(1, 1)}, {}, Code::kInvalidArgument, "")
       .Run();
 }

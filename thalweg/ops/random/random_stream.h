@@ -57,6 +57,12 @@ Result<std::unique_ptr<Kernel>> CreateWithStream(const KernelConstruction& c) {
   return std::unique_ptr<Kernel>(std::make_unique<K>(std::move(stream)));
 }
 
+// The end of a range of integers, a scalar input called `name`.
+inline Result<int64_t> LimitOf(const Tensor& limit, std::string_view name) {
+  if (limit.rank() == 0) return IntAt(limit, 0);
+  return InvalidArgument(name, " must be a scalar; got a tensor of shape ", limit.shape());
+}
+
 inline constexpr int64_t kPhiloxAlgorithm = 1;
 inline constexpr int64_t kThreeFryAlgorithm = 2;
 inline constexpr int64_t kAutoAlgorithm = 3;

@@ -25,14 +25,16 @@ Status ShuffleRows(Context& ctx, const Tensor& value, const Reserve& reserve) {
   if (rows > std::numeric_limits<uint32_t>::max()) {
     return InvalidArgument("at most 2^32 - 1 rows can be shuffled, got ", rows);
   }
+  constexpr int64_t kRowsPerLook = 1 << 16;  // at the cancel flag
   ASSIGN_OR_RETURN(Tensor order, ctx.AllocateTemporary(DType::kInt64, Shape{rows}));
   int64_t* from = order.mutable_data<int64_t>();
-  std::iota(from, from + rows, 0);
+  RETURN_IF_ERROR(compute::ForBlocks(
+      ctx.work(), rows, kRowsPerLook,
+      [&](int64_t begin, int64_t end) { std::iota(from + begin, from + end, begin); }));
   const auto blocks = static_cast<uint64_t>((rows - 1 + 3) / 4);  // one number a swap
   compute::PhiloxNumbers numbers(reserve(blocks));
-  constexpr int64_t kSwapsPerLook = 1 << 16;  // at the cancel flag
   RETURN_IF_ERROR(compute::ForBlocksInOrder(
-      ctx.work(), rows - 1, kSwapsPerLook, [&](int64_t begin, int64_t end) {
+      ctx.work(), rows - 1, kRowsPerLook, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           std::swap(from[i], from[i + numbers.Next() % static_cast<uint32_t>(rows - i)]);
         }

@@ -65,8 +65,8 @@ template <DType kType>
 Status StatefulUniformInt(Context& ctx) {
   RETURN_IF_ERROR(CheckAlgorithmInput(ctx, 1));
   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(2), "shape"));
-  ASSIGN_OR_RETURN(const int64_t low, IntScalar(ctx.input(3), "minval"));
-  ASSIGN_OR_RETURN(const int64_t high, IntScalar(ctx.input(4), "maxval"));
+  ASSIGN_OR_RETURN(const int64_t low, LimitOf(ctx.input(3), "minval"));
+  ASSIGN_OR_RETURN(const int64_t high, LimitOf(ctx.input(4), "maxval"));
   if (low >= high) return InvalidArgument("Need minval < maxval, got ", low, " >= ", high);
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kType, shape));
   const int64_t n = out->num_elements();

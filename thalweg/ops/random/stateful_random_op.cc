@@ -15,6 +15,11 @@ Status StatefulShape(ShapeContext& c) {
   return OkStatus();
 }
 
+Status StatefulUniformIntShape(ShapeContext& c) {
+  for (int limit : {3, 4}) RETURN_IF_ERROR(c.InputWithRank(limit, 0).status());
+  return StatefulShape(c);
+}
+
 Status SkipShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(1, 0).status());  // the algorithm
   return c.InputWithRank(2, 0).status();            // how far
@@ -34,6 +39,7 @@ THALWEG_OP(stateful_random) {
   struct Row {
     const char* op;
     const char* doc;
+    ShapeFn shape = StatefulShape;
   };
   constexpr Row kRows[] = {
       {"StatefulUniform", "Numbers drawn evenly from [0, 1), from the state in a variable."},
@@ -41,13 +47,14 @@ THALWEG_OP(stateful_random) {
       {"StatefulStandardNormalV2", "Normal numbers, from the state in a variable."},
       {"StatefulTruncatedNormal",
        "Normal numbers below 2 in absolute value, from the state in a variable."},
-      {"StatefulUniformInt", "Integers from [minval, maxval), from the state in a variable."},
+      {"StatefulUniformInt", "Integers from [minval, maxval), from the state in a variable.",
+       StatefulUniformIntShape},
       {"StatefulUniformFullInt", "Integers of all values, from the state in a variable."},
       {"StatefulRandomBinomial", "Numbers of successes, from the state in a variable."},
       {"NonDeterministicInts", "Integers that nobody can foresee."},
   };
   for (const Row& row : kRows) {
-    registry.Op(row.op).Shape(StatefulShape).NotDifferentiable(kWhy).Doc(row.doc);
+    registry.Op(row.op).Shape(row.shape).NotDifferentiable(kWhy).Doc(row.doc);
   }
   registry.Op("RngSkip")
       .Shape(SkipShape)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -128,6 +129,13 @@ TEST(StatefulRandomTest, RefusesBadArguments) {
   EXPECT_EQ(code({1, 2, 3}, 2), Code::kUnimplemented);
   EXPECT_EQ(code({1, 2, 3}, 3), Code::kOk);  // whichever is best, as in 2.21
   EXPECT_EQ(code({1, 2, 3}, 9), Code::kInvalidArgument);
+  EXPECT_THAT(
+      Generator({1, 2, 3})
+          .Run("StatefulUniformInt",
+               {Tensor::Scalar(int64_t{1}), three, VectorOf<int32_t>({1}), Tensor::Scalar(2)}, {})
+          .status()
+          .message(),
+      ::testing::HasSubstr("Shape must be rank 0 but is rank 1 for "));
 }
 
 TEST(StatefulRandomTest, NonDeterministicIntsDiffer) {

@@ -31,8 +31,8 @@ Status StatelessUniformInt(Context& ctx) {
   constexpr int kLow = kKeyed ? 4 : 2;
   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
   ASSIGN_OR_RETURN(const Philox stream, StreamOf<kKeyed>(ctx));
-  ASSIGN_OR_RETURN(const int64_t low, IntScalar(ctx.input(kLow), "minval"));
-  ASSIGN_OR_RETURN(const int64_t high, IntScalar(ctx.input(kLow + 1), "maxval"));
+  ASSIGN_OR_RETURN(const int64_t low, LimitOf(ctx.input(kLow), "minval"));
+  ASSIGN_OR_RETURN(const int64_t high, LimitOf(ctx.input(kLow + 1), "maxval"));
   if (low >= high) return InvalidArgument("Need minval < maxval, got ", low, " >= ", high);
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kType, shape));
   return compute::FillUniformInt(ctx.work(), kType, stream, low, high, out->mutable_raw_data(),

@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/graph/op_registry.h"
-#include "thalweg/graph/shape_inference.h"
+#include "thalweg/ops/random/seed_shape.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
-
-Status CheckVector(ShapeContext& c, int i, int64_t size, std::string_view name) {
-  ASSIGN_OR_RETURN(const PartialShape shape, c.InputWithRank(i, 1));
-  if (shape.dim(0) >= 0 && shape.dim(0) != size) {
-    return InvalidArgument(name, " must have shape [", size, "], not ", shape);
-  }
-  return OkStatus();
-}
 
 Status FillShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(PartialShape shape, c.ShapeArgument(0));
@@ -21,14 +13,13 @@ Status FillShape(ShapeContext& c) {
 }
 
 Status StatelessShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckVector(c, 1, 2, "seed"));
+  RETURN_IF_ERROR(CheckSeed(c, 1));
   return FillShape(c);
 }
 
-Status CheckKey(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckVector(c, 1, 1, "key"));
-  RETURN_IF_ERROR(c.InputWithRank(2, 1).status());
-  return c.InputWithRank(3, 0).status();
+Status StatelessUniformIntShape(ShapeContext& c) {
+  for (int limit : {2, 3}) RETURN_IF_ERROR(c.InputWithRank(limit, 0).status());
+  return StatelessShape(c);
 }
 
 Status KeyedShape(ShapeContext& c) {
@@ -45,7 +36,7 @@ Status KeyedShuffleShape(ShapeContext& c) {
 Status StatelessMultinomialShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape logits, c.InputWithRank(0, 2));
   RETURN_IF_ERROR(c.InputWithRank(1, 0).status());
-  RETURN_IF_ERROR(CheckVector(c, 2, 2, "seed"));
+  RETURN_IF_ERROR(CheckSeed(c, 2));
   const Tensor samples = c.InputValue(1);
   const int64_t columns = samples.empty() ? PartialShape::kUnknownDim : IntAt(samples, 0);
   if (!samples.empty() && columns < 0) {
@@ -57,7 +48,7 @@ Status StatelessMultinomialShape(ShapeContext& c) {
 
 Status KeyCounterShape(ShapeContext& c) {
   if (c.num_inputs() > 0) {
-    RETURN_IF_ERROR(CheckVector(c, 0, 2, "seed"));
+    RETURN_IF_ERROR(CheckSeed(c, 0));
     c.set_output(0, PartialShape{1});
     c.set_output(1, PartialShape{2});
   }
@@ -73,6 +64,7 @@ THALWEG_OP(stateless_random) {
   struct Row {
     const char* op;
     const char* doc;
+    ShapeFn by_seed = StatelessShape;
   };
   constexpr Row kFills[] = {
       {"StatelessRandomUniform",
@@ -81,12 +73,13 @@ THALWEG_OP(stateless_random) {
       {"StatelessTruncatedNormal",
        "Normal numbers below 2 in absolute value; the same seed gives the same numbers."},
       {"StatelessRandomUniformInt",
-       "Integers drawn evenly from [minval, maxval); the same seed gives the same numbers."},
+       "Integers drawn evenly from [minval, maxval); the same seed gives the same numbers.",
+       StatelessUniformIntShape},
       {"StatelessRandomUniformFullInt",
        "Integers of all values; the same seed gives the same numbers."},
   };
   for (const Row& row : kFills) {
-    registry.Op(row.op).Shape(StatelessShape).NotDifferentiable(kWhy).Doc(row.doc);
+    registry.Op(row.op).Shape(row.by_seed).NotDifferentiable(kWhy).Doc(row.doc);
     registry.Op(StrCat(row.op, "V2")).Shape(KeyedShape).NotDifferentiable(kWhy).Doc(row.doc);
   }
   registry.Op("StatelessMultinomial")

@@ -3,6 +3,7 @@
 
 #include "thalweg/ops/random/test_digests.h"
 #include "thalweg/testing/kernel_call.h"
+#include "thalweg/testing/test_values.h"
 
 namespace thalweg {
 namespace {
@@ -45,6 +46,18 @@ TEST(StatelessRandomTest, RefusesBadArguments) {
                 .Run()
                 .code(),
             Code::kInvalidArgument);
+  EXPECT_EQ(
+      KernelCall("StatelessRandomUniformInt", {shape, Tensor::Vector<int64_t>({1, 2}),
+                                               Tensor::Vector<int32_t>({1}), Tensor::Scalar(2)})
+          .Run()
+          .message(),
+      "minval must be a scalar; got a tensor of shape [1]");
+  ExpectError(
+      "StatelessRandomUniformInt",
+      {shape, Tensor::Vector<int64_t>({1, 2}), Tensor::Vector<int32_t>({1}), Tensor::Scalar(2)}, {},
+      Code::kInvalidArgument, "Shape must be rank 0 but is rank 1 for ");
+  ExpectError("StatelessRandomUniform", {shape, Tensor::Vector<int64_t>({1, 2, 3})}, {},
+              Code::kInvalidArgument, "Dimension must be 2 but is 3 for ");
 }
 
 }  // namespace

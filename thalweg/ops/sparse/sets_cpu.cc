@@ -4,6 +4,7 @@
 #include <map>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/compute/sort.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/sparse/sparse_input.h"
@@ -12,6 +13,8 @@ namespace thalweg {
 namespace {
 
 using SetTypes = Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, std::string>;
+
+constexpr int64_t kElementsPerSet = 16;  // what a set costs beside its elements
 
 enum class SetOperation { kMinus, kMinusReversed, kIntersection, kUnion };
 
@@ -22,7 +25,9 @@ struct Sets {
   std::map<int64_t, std::vector<T>> elements;
 
   Status Finish(const compute::Work& work) {
+    compute::CancelLooks looks(work);
     for (auto& [group, set] : elements) {
+      RETURN_IF_ERROR(looks.Did(kElementsPerSet));
       RETURN_IF_ERROR(compute::Sort(work, set.begin(), set.end()));
       set.erase(std::unique(set.begin(), set.end()), set.end());
     }
@@ -44,7 +49,9 @@ Result<Sets<T>> DenseSets(const Context& ctx, int which) {
   }
   Sets<T> sets{WithoutLast(input.shape()), {}};
   const int64_t width = input.dim(input.rank() - 1);
+  compute::CancelLooks looks(ctx.work());
   for (int64_t group = 0; width > 0 && group < input.num_elements() / width; ++group) {
+    RETURN_IF_ERROR(looks.Did(width + kElementsPerSet));
     const T* from = input.data<T>() + group * width;
     sets.elements[group].assign(from, from + width);
   }
@@ -59,7 +66,9 @@ Result<Sets<T>> SparseSets(const Context& ctx, int first, bool validate) {
     return InvalidArgument("Invalid input rank ", input.rank(), ", must be at least 2");
   }
   Sets<T> sets{WithoutLast(input.shape()), {}};
+  compute::CancelLooks looks(ctx.work());
   for (int64_t i = 0; i < input.count(); ++i) {
+    RETURN_IF_ERROR(looks.Did());
     if (validate && i > 0 &&
         !std::lexicographical_compare(input.row(i - 1), input.row(i - 1) + input.rank(),
                                       input.row(i), input.row(i) + input.rank())) {
@@ -112,7 +121,9 @@ Status SetResult(Context& ctx, SetOperation operation, const Sets<T>& a, const S
   std::vector<T> values;
   int64_t widest = 0;
   const int rank = a.groups.rank();
+  compute::CancelLooks looks(ctx.work());
   for (auto& [group, set] : results) {
+    RETURN_IF_ERROR(looks.Did(static_cast<int64_t>(set.size()) + kElementsPerSet));
     const auto other = b.elements.find(group);
     set = Combined(operation, set, other == b.elements.end() ? kNone : other->second);
     widest = std::max(widest, static_cast<int64_t>(set.size()));

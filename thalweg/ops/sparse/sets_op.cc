@@ -15,14 +15,26 @@ Status SetSizeShape(ShapeContext& c) {
   return OkStatus();
 }
 
+// The shape without the dimension of the elements.
+PartialShape Groups(const PartialShape& shape) {
+  if (!shape.known_rank()) return shape;
+  Dims dims = shape.dims();
+  dims.erase(shape.rank() - 1);
+  return PartialShape(dims);
+}
+
 // Sets of one rank give sets of that rank.
 Status DenseDenseShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const int64_t rank, MergeDims(c.input(0).rank(), c.input(1).rank()));
-  SetSparseShapes(c, 0, rank);
+  const PartialShape &a = c.input(0), &b = c.input(1);
+  RETURN_IF_ERROR(CheckRankAtLeast(a.rank(), 2));
+  RETURN_IF_ERROR(a.known_rank() ? CheckRank(b.rank(), a.rank()) : CheckRankAtLeast(b.rank(), 2));
+  RETURN_IF_ERROR(Groups(a).MergeWith(Groups(b)).status());
+  SetSparseShapes(c, 0, a.known_rank() ? a.rank() : b.rank());
   return OkStatus();
 }
 
 Status DenseSparseShape(ShapeContext& c) {
+  RETURN_IF_ERROR(c.InputWithRankAtLeast(0, 2).status());
   RETURN_IF_ERROR(CheckSparse(c, 1));
   ASSIGN_OR_RETURN(const int64_t rank, MergeDims(c.input(0).rank(), SparseRank(c, 1)));
   SetSparseShapes(c, 0, rank);

@@ -22,9 +22,11 @@ TEST(SetsTest, OfDenseRows) {
   expect("union", {0, 0, 0, 1, 0, 2, 1, 0, 1, 1}, {1, 3, 9, 2, 5}, 3);
   ExpectError("DenseToDenseSetOperation", {a, b}, Operation("xor"), Code::kInvalidArgument, "xor");
   ExpectError("DenseToDenseSetOperation", {a, Numbers<int32_t>({1}, Shape{1, 1})},
-              Operation("union"), Code::kInvalidArgument, "Mismatched");
+              Operation("union"), Code::kInvalidArgument,
+              "Dimension 0 in both shapes must be equal");
   ExpectError("DenseToDenseSetOperation", {Numbers<int32_t>({1}), Numbers<int32_t>({1})},
-              Operation("union"), Code::kInvalidArgument, "rank 1");
+              Operation("union"), Code::kInvalidArgument,
+              "Shape must be at least rank 2 but is rank 1 for ");
 }
 
 TEST(SetsTest, OfSparseRows) {

@@ -172,8 +172,8 @@ Status DenseAdd(Context& ctx) {
 // What is missing is zero.
 template <bool kLarger>
 Status Extreme(Context& ctx) {
-  ASSIGN_OR_RETURN(const SparseInput a, SparseInput::Checked(ctx, 0, 1, 2));
-  ASSIGN_OR_RETURN(const SparseInput b, SparseInput::Checked(ctx, 3, 4, 5));
+  ASSIGN_OR_RETURN(const SparseInput a, SparseInput::Ranked(ctx, 0, 1, 2));
+  ASSIGN_OR_RETURN(const SparseInput b, SparseInput::Ranked(ctx, 3, 4, 5));
   RETURN_IF_ERROR(CheckSameShape(a, b));
   const std::vector<Pair> pairs = Union(a, b);
   ctx.set_output(0, PlacesOf(pairs, a, b));

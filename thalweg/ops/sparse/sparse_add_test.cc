@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/ops/sparse/test_sparse.h"
+#include "thalweg/testing/kernel_call.h"
 
 namespace thalweg {
 namespace {
@@ -63,6 +64,9 @@ TEST(SparseAddTest, Extremes) {
                 {places, Numbers<float>({0, -1, -2, -3})});
   ExpectError("SparseSparseMinimum", {kA, x, kShape, kB, y, Numbers<int64_t>({2, 4})}, {},
               Code::kInvalidArgument, "do not match");
+  const Status flat =
+      KernelCall("SparseSparseMinimum", {kA, x, kShape, Numbers<int64_t>({0, 1}), y, kShape}).Run();
+  EXPECT_EQ(flat.message(), "Sparse indices must be rank 2 but is rank 1");
 }
 
 }  // namespace

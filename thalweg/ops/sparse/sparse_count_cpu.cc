@@ -3,6 +3,7 @@
 #include <map>
 #include <type_traits>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/sparse/sparse_input.h"
 #include "thalweg/tensor/row_splits.h"
@@ -19,8 +20,8 @@ struct CountRules {
 template <class W>
 class Counts {
  public:
-  Counts(const CountRules& rules, const Tensor& values, const Tensor& weights)
-      : rules_(rules), values_(values), weights_(weights) {}
+  Counts(Context& ctx, const CountRules& rules, const Tensor& values, const Tensor& weights)
+      : rules_(rules), values_(values), weights_(weights), looks_(ctx.work()) {}
 
   Status Check() const {
     if (weights_.rank() > 0 && weights_.num_elements() == 0) return OkStatus();
@@ -29,6 +30,7 @@ class Counts {
                            weights_.shape(), "; values shape: ", values_.shape());
   }
   Status Add(int64_t row, int64_t i) {
+    RETURN_IF_ERROR(looks_.Did());
     const int64_t value = IntAt(values_, i);
     if (value < 0) return InvalidArgument("Input values must all be non-negative, got ", value);
     if (rules_.max_length >= 0 && value >= rules_.max_length) return OkStatus();
@@ -81,6 +83,7 @@ class Counts {
   const Tensor values_, weights_;
   std::map<std::pair<int64_t, int64_t>, W> counts_;
   int64_t largest_ = 0;
+  compute::CancelLooks looks_;
 };
 
 template <class W>
@@ -89,7 +92,7 @@ Status CountDense(Context& ctx, const CountRules& rules) {
   if (values.rank() != 1 && values.rank() != 2) {
     return InvalidArgument("Input must be a 1 or 2-dimensional tensor. Got: ", values.shape());
   }
-  Counts<W> counts(rules, values, ctx.input(1));
+  Counts<W> counts(ctx, rules, values, ctx.input(1));
   RETURN_IF_ERROR(counts.Check());
   const int64_t width = values.dim(values.rank() - 1);
   for (int64_t i = 0; i < values.num_elements(); ++i) RETURN_IF_ERROR(counts.Add(i / width, i));
@@ -105,7 +108,7 @@ Status CountSparse(Context& ctx, const CountRules& rules) {
   const bool is_vector = input.rank() == 1;
   const int64_t rows = is_vector ? -1 : input.shape().dim(0);
   if (rows == 0) return InvalidArgument("dense_shape has no rows to count in: ", input.shape());
-  Counts<W> counts(rules, input.values(), ctx.input(3));
+  Counts<W> counts(ctx, rules, input.values(), ctx.input(3));
   RETURN_IF_ERROR(counts.Check());
   for (int64_t i = 0; i < input.count(); ++i) {
     RETURN_IF_ERROR(counts.Add(is_vector ? 0 : input.row(i)[0], i));
@@ -120,7 +123,7 @@ Status CountRagged(Context& ctx, const CountRules& rules) {
     return InvalidArgument("Must provide at least 2 elements for the splits, got ", splits.dim(0));
   }
   ASSIGN_OR_RETURN(const Splits split, SplitsOf(splits, values.num_elements(), Cover::kWhole));
-  Counts<W> counts(rules, values, ctx.input(2));
+  Counts<W> counts(ctx, rules, values, ctx.input(2));
   RETURN_IF_ERROR(counts.Check());
   const size_t rows = split.size() - 1;
   for (size_t row = 0; row < rows; ++row) {

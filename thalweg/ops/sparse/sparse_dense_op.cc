@@ -16,9 +16,7 @@ Status ProductShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const bool adjoint_a, c.Attr<bool>("adjoint_a"));
   ASSIGN_OR_RETURN(const bool adjoint_b, c.Attr<bool>("adjoint_b"));
   PartialShape a = c.InputAsShape(2);
-  if (a.known_rank() && a.rank() != 2) {
-    return InvalidArgument("a must be a matrix, got shape ", a);
-  }
+  RETURN_IF_ERROR(CheckRank(a.rank(), 2));
   if (!a.known_rank()) a = PartialShape::OfRank(2);
   const int64_t inner_b = b.dim(adjoint_b ? 1 : 0);
   RETURN_IF_ERROR(MergeDims(a.dim(adjoint_a ? 0 : 1), inner_b).status());

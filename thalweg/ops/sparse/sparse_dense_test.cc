@@ -48,7 +48,7 @@ TEST(SparseDenseTest, Products) {
       .Bad({In({1, 2}, {0, -1}), In({1}), shape, In({4, 3})}, {}, Code::kInvalidArgument,
            "column index -1")
       .Bad({In({1, 2}, {0, 0}), In({1}), In({3}, {2, 4, 1}), In({4, 3})}, {},
-           Code::kInvalidArgument, "")
+           Code::kInvalidArgument, "Shape must be rank 2 but is rank 3 for ", "")
       .Run();
 }
 

@@ -10,8 +10,12 @@ namespace {
 constexpr int64_t kUnknown = PartialShape::kUnknownDim;
 
 Status FillShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckSparse(c, 0));
+  ASSIGN_OR_RETURN(const PartialShape indices, c.InputWithRank(0, 2));
+  ASSIGN_OR_RETURN(const PartialShape values, c.InputWithRank(1, 1));
+  ASSIGN_OR_RETURN(const PartialShape sizes, c.InputWithRank(2, 1));
   RETURN_IF_ERROR(c.InputWithRank(3, 0).status());
+  RETURN_IF_ERROR(MergeDims(indices.dim(0), values.dim(0)).status());
+  RETURN_IF_ERROR(MergeDims(indices.dim(1), sizes.dim(0)).status());
   const PartialShape shape = c.InputAsShape(2);
   c.set_output(0, PartialShape{kUnknown, SparseRank(c, 0)});
   c.set_output(1, PartialShape{kUnknown});

@@ -15,6 +15,7 @@
 #include "thalweg/compute/sort.h"
 #include "thalweg/kernel/context.h"
 #include "thalweg/tensor/integers.h"
+#include "thalweg/tensor/sparse_ranks.h"
 
 namespace thalweg {
 
@@ -48,6 +49,12 @@ class SparseInput {
     ASSIGN_OR_RETURN(SparseInput made, Of(ctx.input(indices), ctx.input(values), ctx.input(shape)));
     RETURN_IF_ERROR(made.CheckBounds());
     return made;
+  }
+  // The same where TensorFlow's words for wrong ranks are those of CheckSparseRanks.
+  static Result<SparseInput> Ranked(const Context& ctx, int indices, int values, int shape) {
+    RETURN_IF_ERROR(CheckSparseRanks(ctx.input(indices).rank(), ctx.input(values).rank(),
+                                     ctx.input(shape).rank()));
+    return Checked(ctx, indices, values, shape);
   }
 
   const Tensor& values() const { return values_; }

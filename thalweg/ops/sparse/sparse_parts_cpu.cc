@@ -135,7 +135,7 @@ Status Split(Context& ctx) {
 }
 
 Status Slice(Context& ctx) {
-  ASSIGN_OR_RETURN(const SparseInput input, SparseInput::Checked(ctx, 0, 1, 2));
+  ASSIGN_OR_RETURN(const SparseInput input, SparseInput::Ranked(ctx, 0, 1, 2));
   ASSIGN_OR_RETURN(const Dims start, IntVector(ctx.input(3), "start"));
   ASSIGN_OR_RETURN(const Dims size, IntVector(ctx.input(4), "size"));
   if (start.size() != input.rank() || size.size() != input.rank()) {

@@ -64,6 +64,10 @@ TEST(SparsePartsTest, Slices) {
       "SparseSlice",
       {kPartPlaces, kPartValues, kPartShape, Numbers<int64_t>({-1, 0}), Numbers<int64_t>({1, 1})},
       {}, Code::kInvalidArgument, "negative");
+  ExpectError("SparseSlice",
+              {kPartPlaces, Numbers<float>({1, 2, 3}, Shape{1, 3}), kPartShape, start,
+               Numbers<int64_t>({1, 1})},
+              {}, Code::kInvalidArgument, "Sparse values must be rank 1 but is rank 2");
   ExpectError("SparseSliceGrad",
               {Numbers<float>({5}), kPartPlaces, start, Numbers<int64_t>({7, 7}, Shape{1, 2})}, {},
               Code::kInternal, "not a slice");

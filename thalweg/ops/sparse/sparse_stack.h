@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/ops/sparse/sparse_input.h"
 
 namespace thalweg {
@@ -18,6 +19,8 @@ struct SparseParts {
   Tensor indices, values, shape;
 };
 
+// What the making of a tensor costs, beside its elements.
+inline constexpr int64_t kElementsPerPart = 64;
 // More sparse tensors than this are not made of one.
 inline constexpr int64_t kMostSparseRows = int64_t{1} << 26;
 
@@ -28,7 +31,9 @@ inline Result<std::vector<SparseParts>> SplitFirstDim(Context& ctx) {
   if (rank <= 1) {
     return InvalidArgument("Rank of input SparseTensor should be > 1, but saw rank: ", rank);
   }
+  compute::CancelLooks looks(ctx.work());
   for (int64_t i = 1; i < input.count(); ++i) {
+    RETURN_IF_ERROR(looks.Did());
     const int64_t *before = input.row(i - 1), *row = input.row(i);
     if (std::lexicographical_compare(before, before + rank, row, row + rank)) continue;
     return InvalidArgument("indices[", i, "] = ", input.RowText(i), " is out of order or repeated");
@@ -42,8 +47,14 @@ inline Result<std::vector<SparseParts>> SplitFirstDim(Context& ctx) {
   const Tensor shape = Tensor::Of<int64_t>(dims, Shape{int64_t{rank} - 1});
   SparseParts none{IndexMatrix({}, rank - 1, 0), {}, shape};
   ASSIGN_OR_RETURN(none.values, PickRows(ctx, input.values(), {}));
-  std::vector<SparseParts> parts(static_cast<size_t>(n), none);
+  std::vector<SparseParts> parts;
+  parts.reserve(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) {
+    RETURN_IF_ERROR(looks.Did());
+    parts.push_back(none);
+  }
   for (int64_t i = 0; i < input.count();) {
+    RETURN_IF_ERROR(looks.Did(kElementsPerPart));
     const int64_t first = input.row(i)[0];
     std::vector<int64_t> rows, places;
     for (; i < input.count() && input.row(i)[0] == first; ++i) {
@@ -106,8 +117,10 @@ inline Status SetStacked(Context& ctx, DType dtype, const Dims& outer,
   ASSIGN_OR_RETURN(Tensor values, Tensor::Allocate(ctx.allocator(), dtype, Shape{count}));
   std::vector<int64_t> at(static_cast<size_t>(outer_rank), 0);
   int64_t first = 0;
+  compute::CancelLooks looks(ctx.work());
   for (const SparseParts& part : parts) {
     const int64_t n = part.values.dim(0);
+    RETURN_IF_ERROR(looks.Did(n + kElementsPerPart));
     const int64_t* rows = part.indices.data<int64_t>();
     for (int64_t i = 0; i < n; ++i) {
       places.insert(places.end(), at.begin(), at.end());

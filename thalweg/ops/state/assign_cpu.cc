@@ -35,8 +35,9 @@ class AssignCpu : public Kernel {
 
 Status CheckSame(const Variable& variable, const Tensor& target, const Tensor& value) {
   if (target.dtype() == value.dtype() && target.shape() == value.shape()) return OkStatus();
-  return InvalidArgument("variable '", variable.name(), "' is ", target.dtype(), target.shape(),
-                         ", got a value ", value.dtype(), value.shape());
+  return InvalidArgument("Parameters and update must be the same size: variable '", variable.name(),
+                         "' is ", target.dtype(), target.shape(), ", got a value ", value.dtype(),
+                         value.shape());
 }
 
 template <Combine kCombine>

@@ -3,7 +3,7 @@
 
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/state/variable_slot.h"
-#include "thalweg/resources/tensor_array.h"
+#include "thalweg/resources/destroyable.h"
 #include "thalweg/resources/variable.h"
 
 namespace thalweg {
@@ -113,19 +113,32 @@ class DestroyResourceCpu : public Kernel {
       return InvalidArgument("expected one resource handle, got ", handle.dtype(), handle.shape());
     }
     const ResourceHandle::Place* place = handle.scalar<ResourceHandle>().place();
-    if (place == nullptr) return FailedPrecondition("the resource handle was never set");
+    if (place == nullptr) return NotFound("the resource handle was never set");
     Resource* resource = handle.scalar<ResourceHandle>().resource();
-    // An array of a step is its handle's alone: what is left of it is that it is closed.
-    if (auto* array = dynamic_cast<TensorArray*>(resource); array != nullptr) {
-      array->Close();
-      return OkStatus();
-    }
-    Status status = ctx.step().resources->Destroy(place->container, place->name, resource);
+    Status status = Destroy(*ctx.step().resources, *place, resource);
     if (status.code() == Code::kNotFound && ignore_lookup_error_) return OkStatus();
     return status;
   }
 
  private:
+  static Status Destroy(ResourceManager& resources, const ResourceHandle::Place& place,
+                        Resource* resource) {
+    using Destroyed = Destroyable::Destroyed;
+    Destroyed destroyed = Destroyed::kByHolder;
+    if (auto* const own = dynamic_cast<Destroyable*>(resource)) destroyed = own->Destroy();
+    // TensorFlow makes a variable when a value is assigned to it, not with its handle.
+    const auto* const variable = dynamic_cast<const Variable*>(resource);
+    if (variable != nullptr && !variable->initialized()) destroyed = Destroyed::kNotThere;
+    if (destroyed == Destroyed::kNow) return OkStatus();
+    if (destroyed == Destroyed::kNotThere) {
+      return NotFound("Resource ", place.container, "/", place.name, "/", place.type_name,
+                      " does not exist: it was destroyed before, or never used");
+    }
+    // One without a name goes with its handle.
+    if (place.container.empty() && resource != nullptr) return OkStatus();
+    return resources.Destroy(place.container, place.name, resource);
+  }
+
   const bool ignore_lookup_error_;
 };
 

@@ -35,9 +35,8 @@ Status ReadVariableShape(ShapeContext& c) {
 Status AssignVariableShape(ShapeContext& c) {
   RETURN_IF_ERROR(CheckHandle(c));
   const HandleShape* handle = c.input_handle_shape(0);
-  if (handle == nullptr || handle->shape.IsCompatibleWith(c.input(1))) return OkStatus();
-  return InvalidArgument("the variable has shape ", handle->shape, ", got a value of shape ",
-                         c.input(1));
+  if (handle == nullptr) return OkStatus();
+  return Explained(handle->shape.MergeWith(c.input(1)).status(), "the variable and its new value");
 }
 
 Status VariableShapeShape(ShapeContext& c) {

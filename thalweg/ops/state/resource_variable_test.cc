@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/graph/graph_builder.h"
+#include "thalweg/resources/destroyable.h"
 #include "thalweg/testing/graph_runner.h"
 #include "thalweg/testing/registries.h"
 
@@ -88,6 +89,43 @@ TEST_F(ResourceVariableTest, WhateverHasAHandleIsDestroyed) {
       ResourceHandle({.container = "box", .name = "o"}, RefPtr<Resource>::Share(first.get())));
   EXPECT_EQ(runner_.Run({{fed, old}}, {}, {destroy}).status().code(), Code::kNotFound);
   EXPECT_TRUE(runner_.resources().Lookup<OddResource>("box", "o").ok());
+}
+
+// As in TensorFlow, which makes it then.
+TEST_F(ResourceVariableTest, AVariableIsThereToBeDestroyedOnceItHasAValue) {
+  Node* const destroy = b_.OpNode("DestroyResourceOp", {handle_}, {{"ignore_lookup_error", false}});
+  EXPECT_EQ(runner_.Run({}, {}, {destroy}).status().code(), Code::kNotFound);
+  ASSERT_TRUE(runner_.Run({}, {}, {assign_}).ok());
+  EXPECT_TRUE(runner_.Run({}, {}, {destroy}).ok());
+  EXPECT_EQ(runner_.Run({}, {}, {destroy}).status().code(), Code::kNotFound);
+  EXPECT_TRUE(runner_.Run({}, {}, {b_.OpNode("DestroyResourceOp", {handle_})}).ok());
+}
+
+class OwnEnd : public OddResource, public Destroyable {
+ public:
+  explicit OwnEnd(Destroyed destroyed) : destroyed_(destroyed) {}
+  Destroyed Destroy() override { return destroyed_; }
+
+ private:
+  const Destroyed destroyed_;
+};
+
+TEST_F(ResourceVariableTest, AResourceMayKnowItsOwnEnd) {
+  const Output fed = b_.Op("Placeholder", {}, {{"dtype", DType::kResource}});
+  Node* const destroy = b_.OpNode("DestroyResourceOp", {fed}, {{"ignore_lookup_error", false}});
+  ASSERT_TRUE(b_.ok()) << b_.status().ToString();
+  const auto said = [&](const std::string& container, Resource* resource) {
+    const Tensor handle = Tensor::Scalar(
+        ResourceHandle({.container = container, .name = "o"}, RefPtr<Resource>::Adopt(resource)));
+    return runner_.Run({{fed, handle}}, {}, {destroy}).status().code();
+  };
+  using Destroyed = Destroyable::Destroyed;
+  EXPECT_EQ(said("box", new OwnEnd(Destroyed::kNow)), Code::kOk);
+  EXPECT_EQ(said("box", new OwnEnd(Destroyed::kNotThere)), Code::kNotFound);
+  EXPECT_EQ(said("box", new OwnEnd(Destroyed::kByHolder)), Code::kNotFound);
+  // Of no container: it goes with its handle.
+  EXPECT_EQ(said("", new OddResource), Code::kOk);
+  EXPECT_EQ(said("", nullptr), Code::kNotFound);
 }
 
 TEST_F(ResourceVariableTest, ReadsNeverCopyAnyway) {

@@ -2,18 +2,20 @@
 #include <atomic>
 
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/resources/destroyable.h"
 
 namespace thalweg {
 namespace {
 
 // A tensor that outlives its run. Handles are NAME;NUMBER;DEVICE, as front ends take them apart.
-class KeptTensor : public Resource {
+class KeptTensor : public Resource, public Destroyable {
  public:
   explicit KeptTensor(Tensor value) : value_(std::move(value)) {}
   const Tensor& value() const { return value_; }
   std::string DebugString() const override {
     return StrCat("a tensor kept between runs, ", value_.dtype(), value_.shape());
   }
+  Destroyed Destroy() override { return Destroyed::kNotThere; }  // DeleteSessionTensor ends it
 
  private:
   const Tensor value_;

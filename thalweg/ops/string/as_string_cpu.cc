@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "thalweg/base/first_error.h"
 #include "thalweg/compute/text/numbers.h"
 #include "thalweg/compute/text/value_text.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -86,7 +87,8 @@ class AsStringCpu : public Kernel {
                                     }
                                   });
     });
-    return status.ok() ? meter.status() : status;
+    KeepFirstError(meter.status(), &status);
+    return status;
   }
 
  private:

@@ -33,7 +33,8 @@ Status Decode(Context& ctx) {
   }));
   if (!failed) return OkStatus();
   return InvalidArgument(
-      "a string is not base64 (letters, digits, '-', '_'; padded with '=' to a multiple of 4 or "
+      "Invalid character found in base64. (It is letters, digits, '-', '_'; padded with '=' to a "
+      "multiple of 4 or "
       "not at all)");
 }
 

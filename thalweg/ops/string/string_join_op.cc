@@ -16,11 +16,7 @@ Status StringJoinShape(ShapeContext& c) {
     if (!c.input(i).known_rank()) unknown = true;
     if (c.input(i).rank() == 0) continue;
     all_scalar = false;
-    Result<PartialShape> merged = shape.MergeWith(c.input(i));
-    if (!merged.ok()) {
-      return InvalidArgument("Input shapes do not match: ", shape, " vs. ", c.input(i));
-    }
-    shape = *merged;
+    ASSIGN_OR_RETURN(shape, shape.MergeWith(c.input(i)));
   }
   if (all_scalar) shape = Shape();
   if (!all_scalar && unknown && !shape.known_rank()) shape = PartialShape();
@@ -55,11 +51,9 @@ Status ReduceJoinShape(ShapeContext& c) {
 
 Status SegmentJoinShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(2, 0).status());
-  const PartialShape &input = c.input(0), &ids = c.input(1);
+  const PartialShape& ids = c.input(1);
+  ASSIGN_OR_RETURN(const PartialShape input, MergePrefix(c.input(0), ids));
   if (!input.known_rank() || !ids.known_rank()) return OkStatus();
-  if (ids.rank() > input.rank()) {
-    return InvalidArgument("segment_ids have shape ", ids, ", which does not begin ", input);
-  }
   Dims dims;
   const Tensor count = c.InputValue(2);
   dims.push_back(count.empty() || IntAt(count, 0) < 0 ? PartialShape::kUnknownDim

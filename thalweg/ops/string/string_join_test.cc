@@ -15,7 +15,7 @@ TEST(StringJoinTest, ScalarsGoWithAll) {
   ExpectOutputs("StringJoin", {Texts({"a"}, Shape{}), Texts({}, Shape{0, 2})}, {},
                 {Texts({}, Shape{0, 2})});
   ExpectError("StringJoin", {Texts({"a"}), Texts({"b", "c"})}, {}, Code::kInvalidArgument,
-              "Input shapes do not match: [1] vs. [2]");
+              "Dimension 0 in both shapes must be equal, but are 1 and 2. Shapes are [1] and [2].");
 }
 
 // Recorded with TensorFlow 2.21.

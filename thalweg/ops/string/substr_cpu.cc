@@ -78,7 +78,8 @@ class SubstrCpu : public Kernel {
                                     : BytePart(text, start, IntAt(len, place));
       if (!part.has_value()) {
         return InvalidArgument(
-            "pos ", start, " out of range for string at index ", i, ", which has ",
+            "pos ", start, " out of range for string b'", text.substr(0, 64), "' at index ", i,
+            ", which has ",
             characters_ ? compute::Utf8Length(text) : static_cast<int64_t>(text.size()),
             characters_ ? " characters" : " bytes");
       }

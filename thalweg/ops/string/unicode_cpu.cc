@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/compute/text/unicode.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/string/text_map.h"
@@ -61,7 +62,9 @@ class DecodeCpu : public Kernel {
     std::vector<int32_t> characters;
     std::vector<int64_t> starts, splits{0};
     bool bad = false;
+    compute::CancelLooks looks(ctx.work());
     for (const std::string& text : ctx.input(0).flat<std::string>()) {
+      RETURN_IF_ERROR(looks.Did(static_cast<int64_t>(text.size()) + 1));
       decoder_.Decode(text, [&](int32_t character, int64_t start) {
         if (character < 0 && errors_.how == OnError::kStrict) bad = true;
         if (character < 0 || errors_.IsControl(character)) {
@@ -117,7 +120,9 @@ class EncodeCpu : public Kernel {
     RETURN_IF_ERROR(CheckSplits(values, splits));
     const int64_t rows = splits.num_elements() - 1;
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, Shape{rows}));
+    compute::CancelLooks looks(ctx.work());
     for (int64_t row = 0; row < rows; ++row) {
+      RETURN_IF_ERROR(looks.Did(1 + IntAt(splits, row + 1) - IntAt(splits, row)));
       std::string& text = out->mutable_data<std::string>()[row];
       for (int64_t i = IntAt(splits, row); i < IntAt(splits, row + 1); ++i) {
         int32_t character = values.data<int32_t>()[i];
@@ -203,10 +208,13 @@ Status Script(Context& ctx) {
   ASSIGN_OR_RETURN(const compute::UnicodeTables tables, compute::UnicodeTables::Get());
   const Tensor& input = ctx.input(0);
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kInt32, input.shape()));
-  for (int64_t i = 0; i < input.num_elements(); ++i) {
-    out->mutable_data<int32_t>()[i] = tables.ScriptOf(input.data<int32_t>()[i]);
-  }
-  return OkStatus();
+  constexpr int64_t kPerBlock = 1 << 14;
+  return compute::ForBlocks(
+      ctx.work(), input.num_elements(), kPerBlock, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          out->mutable_data<int32_t>()[i] = tables.ScriptOf(input.data<int32_t>()[i]);
+        }
+      });
 }
 
 }  // namespace

@@ -100,7 +100,11 @@ class Features {
   }
   Status CheckDense(const Context& ctx, const Arguments& a, int g) {
     const Tensor &values = ctx.input(a.dense + g), &weights = ctx.input(a.dense_weights + g);
-    if (values.rank() != 2 || values.dim(0) != count_) {
+    if (values.rank() != 2) {
+      return InvalidArgument("Dense features at index ", g, " must be rank 2 but is rank ",
+                             values.rank());
+    }
+    if (values.dim(0) != count_) {
       return InvalidArgument("Dense features should be matrices with a row for each of ", count_,
                              " examples, group ", g, " has shape ", values.shape());
     }
@@ -241,7 +245,10 @@ class SdcaCpu : public Kernel {
       return InvalidArgument("example_labels and example_weights must be vectors of one length, ",
                              "got shapes ", labels.shape(), " and ", weights.shape());
     }
-    if (state.rank() != 2 || state.dim(0) != labels.dim(0) || state.dim(1) != 4) {
+    if (state.rank() != 2) {
+      return InvalidArgument("example_state_data must be rank 2 but is rank ", state.rank());
+    }
+    if (state.dim(0) != labels.dim(0) || state.dim(1) != 4) {
       return InvalidArgument("Expecting example_state_data of shape [", labels.dim(0), ", 4], got ",
                              state.shape());
     }

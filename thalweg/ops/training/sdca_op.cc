@@ -7,7 +7,11 @@ namespace {
 
 // The state of the examples goes through; changes are of the shapes of the weights.
 Status SdcaShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const PartialShape state, c.InputWithRank(c.num_inputs() - 1, 2));
+  PartialShape state = c.input(c.num_inputs() - 1);
+  if (!state.known_rank()) state = PartialShape::OfRank(2);
+  if (state.rank() != 2) {
+    return InvalidArgument("example_state_data must be rank 2 but is rank ", state.rank());
+  }
   if (!MergeDims(state.dim(1), 4).ok()) {
     return InvalidArgument("example_state_data must have 4 columns, got shape ", state);
   }

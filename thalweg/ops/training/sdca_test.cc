@@ -273,6 +273,7 @@ TEST(SdcaTest, RefusesFeaturesWithoutPlaces) {
   refuse({0}, {0}, {0, 0}, Shape{2, 1}, "twice");
   refuse({0}, {0}, {0, 1}, Shape{3, 1}, "a row for each");
   refuse({0}, {0}, {0, 1}, Shape{2, 2}, "weights of shape");
+  refuse({0}, {0}, {0, 1}, Shape{2}, "Dense features at index 0 must be rank 2 but is rank 1");
 }
 
 TEST(SdcaTest, Shrinks) {

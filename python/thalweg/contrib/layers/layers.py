@@ -213,7 +213,7 @@ def separable_convolution2d(inputs: TensorLike, num_outputs: int | None, kernel_
             collect_variables(layer, variables_collections)
         else:
             axis = 3 if data_format == "NHWC" else 1
-            channels = inputs.shape[axis].value
+            channels = inputs.shape._size(axis)
             weights = model_variable("depthwise_weights", [*_pair(kernel_size), channels, depth_multiplier],
                                      inputs.dtype.base_dtype, weights_initializer, weights_regularizer, trainable,
                                      variable_names(variables_collections, "weights"))
@@ -328,7 +328,7 @@ def bias_add(inputs: TensorLike, activation_fn: Callable[..., Tensor] | None = N
     """Inputs and biases of the channels."""
     with variable_scope(scope, "BiasAdd", [inputs], reuse=reuse) as sc:
         inputs = convert_to_tensor(inputs)
-        size = inputs.shape[1 if data_format == "NCHW" else -1].value
+        size = inputs.shape._size(1 if data_format == "NCHW" else -1)
         biases = model_variable("biases", [size], inputs.dtype.base_dtype, initializer, regularizer, trainable,
                                 variable_names(variables_collections, "biases"))
         outputs = nn.bias_add(inputs, biases, data_format=data_format)

@@ -162,7 +162,7 @@ def instance_norm(inputs: TensorLike, center: bool = True, scale: bool = True, e
         inputs = convert_to_tensor(inputs)
         rank = inputs.shape.ndims
         axis = 1 if as_channels(data_format) == "channels_first" else rank - 1
-        size = [inputs.shape[axis].value]
+        size = [inputs.shape._size(axis)]
         beta, gamma = _parameters(sc, size, inputs, center, scale, trainable, variables_collections, param_initializers)
         mean, variance = nn.moments(inputs, [i for i in range(1, rank) if i != axis], keep_dims=True)
         across = [-1 if i == axis else 1 for i in range(rank)]
@@ -184,7 +184,7 @@ def group_norm(inputs: TensorLike, groups: int = 32, channels_axis: int = -1, re
         inputs = convert_to_tensor(inputs)
         rank = inputs.shape.ndims
         axis, reduced = channels_axis % rank, sorted(a % rank for a in reduction_axes)
-        channels = inputs.shape[axis].value
+        channels = inputs.shape._size(axis)
         if axis in reduced:
             raise ValueError("reduction_axes must not contain channels_axis")
         if channels is None or groups > channels or channels % groups:

@@ -28,7 +28,7 @@ def hardmax(logits: TensorLike, name: str | None = None) -> Tensor:
     """1 where a row is largest, else 0."""
     with graph.name_scope(name or "Hardmax"):
         logits = convert_to_tensor(logits)
-        depth = logits.shape[-1].value or array_ops.shape(logits)[-1]
+        depth = logits.shape._size(-1) or array_ops.shape(logits)[-1]
         return array_ops.one_hot(math_ops.argmax(logits, -1), depth, dtype=logits.dtype)
 
 
@@ -64,8 +64,8 @@ class MemoryAttention(AttentionMechanism):
             if custom_key_value_fn is not None:
                 self.keys, self.values = custom_key_value_fn(self.keys, self.values)
             shape = array_ops.shape(self.keys)
-            self.batch_size = self.keys.shape[0].value or shape[0]
-            self._steps = self.keys.shape[1].value or shape[1]
+            self.batch_size = self.keys.shape._size(0) or shape[0]
+            self._steps = self.keys.shape._size(1) or shape[1]
         mask_value = -math.inf if score_mask_value is None else score_mask_value
 
         def probability(score, previous):
@@ -115,7 +115,7 @@ def _softmax(probability_fn):
 
 def luong_score(query: Tensor, keys: Tensor, scale: TensorLike | None) -> Tensor:
     """Products of the query with every key."""
-    depth, units = query.shape[-1].value, keys.shape[-1].value
+    depth, units = query.shape._size(-1), keys.shape._size(-1)
     if depth != units:
         raise ValueError("Incompatible or unknown inner dimensions between query and keys. "
                          f"Query ({query.name}) has units: {depth}. Keys ({keys.name}) have units: {units}. "
@@ -337,7 +337,7 @@ class AttentionWrapper(RNNCell):
         self._attention_size = sum(self._size_of(layer, m) for layer, m in zip(self._layers, self._mechanisms))
         self._attend = attention_fn or _attention
         self._initial = initial_cell_state
-        self._initial_size = None if initial_cell_state is None else nest.flatten(initial_cell_state)[-1].shape[0].value
+        self._initial_size = None if initial_cell_state is None else nest.flatten(initial_cell_state)[-1].shape._size(0)
 
     def _made_layers(self, sizes, given, dtype):
         count = len(self._mechanisms)
@@ -356,10 +356,10 @@ class AttentionWrapper(RNNCell):
 
     @staticmethod
     def _size_of(layer, mechanism):
-        depth = mechanism.values.shape[-1].value
+        depth = mechanism.values.shape._size(-1)
         if layer is None:
             return depth
-        return layer.compute_output_shape(TensorShape([None, depth]))[-1].value
+        return layer.compute_output_shape(TensorShape([None, depth]))._size(-1)
 
     def _in_form(self, parts):
         return tuple(parts) if self._is_multi else parts[0]

@@ -81,7 +81,7 @@ def tile_batch(t: Nested, multiplier: int, name: str | None = None) -> Any:
         shape = array_ops.shape(x)
         wide = array_ops.tile(array_ops.expand_dims(x, 1), [1, multiplier] + [1] * (x.shape.ndims - 1))
         made = array_ops.reshape(wide, array_ops.concat([[shape[0] * multiplier], shape[1:]], 0))
-        rows = x.shape[0].value
+        rows = x.shape._size(0)
         made.set_shape(TensorShape([None if rows is None or not isinstance(multiplier, int) else rows * multiplier]).concatenate(
             x.shape[1:]))
         return made
@@ -193,7 +193,7 @@ class BeamSearchDecoder(Decoder):
         self._end = convert_to_tensor(end_token, dtype=dtypes.int32, name="end_token")
         if self._end.shape.ndims != 0:
             raise ValueError("end_token must be a scalar")
-        self._batch = self._start.shape[0].value or array_ops.size(self._start)
+        self._batch = self._start.shape._size(0) or array_ops.size(self._start)
         self._penalty, self._reorder = length_penalty_weight, reorder_tensor_arrays
         self._cell_state = nest.map_structure(self._split, initial_state)
         self._first = self._embed(array_ops.tile(array_ops.expand_dims(self._start, 1), [1, beam_width]))
@@ -261,7 +261,7 @@ class BeamSearchDecoder(Decoder):
 
     def _chosen(self, logits, cell_state, state):
         """The best of all ways to go on."""
-        symbols = logits.shape[-1].value or array_ops.shape(logits)[-1]
+        symbols = logits.shape._size(-1) or array_ops.shape(logits)[-1]
         ended = array_ops.one_hot(self._end, symbols, on_value=0.0, off_value=float(np.finfo(np.float32).min), dtype=dtypes.float32)
         log_probs = nn.log_softmax(logits)
         is_over = array_ops.tile(array_ops.expand_dims(state.finished, 2), [1, 1, symbols])

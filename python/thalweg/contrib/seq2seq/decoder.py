@@ -229,7 +229,7 @@ def dynamic_decode(decoder: Decoder, output_time_major: bool = False, impute_fin
         zero_outputs = [_zeros(s, d, batch) for s, d in zip(nest.flatten(sizes), nest.flatten(types))]
         if maximum_iterations is not None:
             finished = apply("LogicalOr", [finished, 0 >= maximum_iterations])
-        known_batch = finished.shape[0].value
+        known_batch = finished.shape._size(0)
         arrays = [TensorArray(d, size=0, dynamic_size=True, element_shape=TensorShape([known_batch, *_dims(s)]))
                   for s, d in zip(nest.flatten(sizes), nest.flatten(types))]
 

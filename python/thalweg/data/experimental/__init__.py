@@ -9,9 +9,10 @@ names.complete(globals(), {
     "data.multi_device": "MultiDeviceIterator",
     "data.reducing": "get_single_element=single_element",
     "data.options": "DistributeOptions MapVectorizationOptions OptimizationOptions StatsOptions ThreadingOptions",
-    "data.experimental.transformations": "Counter RandomDataset assert_cardinality cardinality dense_to_sparse_batch enumerate_dataset from_variant "
+    "data.experimental.transformations": "Counter RaggedTensorStructure RandomDataset assert_cardinality cardinality dense_to_ragged_batch "
+                                         "dense_to_sparse_batch enumerate_dataset from_variant "
                                          "get_structure ignore_errors map_and_batch parallel_interleave prefetch_to_device scan "
-                                         "shuffle_and_repeat take_while to_variant unbatch",
+                                         "shuffle_and_repeat snapshot take_while to_variant unbatch",
     "data.experimental.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
     "data.experimental.csv_datasets": "CsvDataset make_csv_dataset",
     "data.experimental.iterator_states": "CheckpointInputPipelineHook make_saveable_from_iterator",

@@ -14,11 +14,12 @@ from thalweg.data.making import int64 as _int64, make, seeds_of
 from thalweg.data.structure import dataset_class
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.shapes import TensorShape
+from thalweg.ragged.specs import RaggedTensorSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from thalweg.base.typing import IntLike
+    from thalweg.base.typing import DTypeLike, IntLike, ShapeLike, Text
     from thalweg.data.dataset import Dataset
     from thalweg.graph.tensor import Tensor
 
@@ -134,6 +135,18 @@ def dense_to_sparse_batch(batch_size: IntLike, row_shape: object) -> Transformat
     return transform
 
 
+def dense_to_ragged_batch(batch_size: IntLike, drop_remainder: bool = False,
+                          row_splits_dtype: DTypeLike = dtypes.int64) -> Transformation:
+    """`batch_size` elements as one: components whose shapes are not wholly known become RaggedTensors."""
+    return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
+
+
+def snapshot(path: Text, compression: Text | None = "AUTO", reader_func: Callable[[Dataset], Dataset] | None = None,
+             shard_func: Callable[..., object] | None = None) -> Transformation:
+    """The same elements, which the first whole pass writes into files below `path`, and later ones read there."""
+    return lambda dataset: dataset.snapshot(path, compression, reader_func, shard_func)
+
+
 def take_while(predicate: Callable[..., object]) -> Transformation:
     """The elements before the first for which `predicate` gives false."""
     def transform(dataset: Dataset) -> Dataset:
@@ -155,6 +168,11 @@ def to_variant(dataset: Dataset) -> Tensor:
 def from_variant(variant: Tensor, structure: object) -> Dataset:
     """The dataset in a variant scalar, whose elements are of this structure."""
     return dataset_class()._of(variant, structure)
+
+
+def RaggedTensorStructure(dtype: DTypeLike, shape: ShapeLike, ragged_rank: int) -> RaggedTensorSpec:  # noqa: N802
+    """The specification of RaggedTensors, by its older name."""
+    return RaggedTensorSpec(shape, dtype, ragged_rank)
 
 
 def get_structure(dataset_or_iterator: object) -> object:

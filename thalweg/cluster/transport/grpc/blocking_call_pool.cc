@@ -4,19 +4,16 @@
 #include <system_error>
 #include <utility>
 
-#include "thalweg/base/signals_blocked.h"
-
 namespace thalweg {
 
 BlockingCallPool::~BlockingCallPool() {
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   {
     MutexLock lock(mutex_);
     stopping_ = true;
     threads.swap(threads_);
     changed_.NotifyAll();
   }
-  for (std::thread& thread : threads) thread.join();
 }
 
 Status TooManyCalls(int most) {
@@ -37,8 +34,7 @@ Status BlockingCallPool::Run(std::function<void()> call) {
   }
   waiting_.push_back(std::move(call));
   try {
-    const SignalsBlocked blocked;
-    threads_.emplace_back([this] { Loop(); });
+    threads_.emplace_back("call", [this] { Loop(); });
   } catch (const std::system_error& e) {
     waiting_.pop_back();
     return ResourceExhausted("the system gives no thread for the call: ", e.what());

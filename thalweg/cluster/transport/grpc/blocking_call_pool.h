@@ -12,11 +12,11 @@
 
 #include <deque>
 #include <functional>
-#include <thread>
 #include <vector>
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
+#include "thalweg/base/thread.h"
 
 namespace thalweg {
 
@@ -42,7 +42,7 @@ class BlockingCallPool {
   bool stopping_ GUARDED_BY(mutex_) = false;
   int idle_ GUARDED_BY(mutex_) = 0;
   std::deque<std::function<void()>> waiting_ GUARDED_BY(mutex_);
-  std::vector<std::thread> threads_ GUARDED_BY(mutex_);
+  std::vector<Thread> threads_ GUARDED_BY(mutex_);
 };
 
 }  // namespace thalweg

@@ -122,6 +122,18 @@ TEST(RemoteTargetTest, IsReadAndWritten) {
   EXPECT_EQ(far->address, "a:1");
   EXPECT_EQ(far->lost_after, milliseconds(7500));
   EXPECT_EQ(ParseTarget("grpcs://a:1?cert=c&lost-after=20")->lost_after, milliseconds(20000));
+  for (const char* whole : {"[::1]:1", "[fe80::1%eth0]:1", "ipv6:[::1]:1", "dns:///a:1"}) {
+    const Result<RemoteTarget> named = ParseTarget(StrCat("grpc://", whole));
+    ASSERT_TRUE(named.ok()) << named.status().ToString();
+    EXPECT_EQ(named->address, whole);
+  }
+  for (const auto& [bare, whole] :
+       {std::pair("grpc://::1:2222", "grpc://[::1]:2222"),
+        std::pair("grpcs://fe80::1%eth0:1?cert=c", "grpcs://[fe80::1%eth0]:1")}) {
+    const Status status = ParseTarget(bare).status();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr(StrCat("needs brackets, as in ", whole)));
+  }
   for (const char* bad :
        {"", "a:1", "http://a:1", "grpcs://a:1", "grpcs://a:1?", "grpcs://a:1?cert",
         "grpcs://a:1?cert=c&x=y", "grpcs://a:1?lost-after=20", "grpc://a:1?cert=c", "grpc://a:1?x",

@@ -8,6 +8,7 @@
 
 #include "thalweg/base/crc32c.h"
 #include "thalweg/base/entropy.h"
+#include "thalweg/base/first_error.h"
 #include "thalweg/cluster/transport/ucx/ucx_context.h"
 
 namespace thalweg {
@@ -144,9 +145,7 @@ bool UcxEndpoint::Arm() {
   return true;
 }
 
-void UcxEndpoint::Fail(Status why) {
-  if (error_.ok()) error_ = std::move(why);
-}
+void UcxEndpoint::Fail(Status why) { KeepFirstError(std::move(why), &error_); }
 
 std::list<UcxEndpoint::Sending>::iterator UcxEndpoint::NewSending(uint64_t number, size_t more) {
   const auto sending = sending_.emplace(sending_.end());

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// convert, verify, run --record and the costs of inspect, as a shell sees them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "npy.h"
+#include "test_command.h"
+
+namespace cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ModelVerbsTest : public CommandFolder {
+ protected:
+  ModelVerbsTest() {
+    tw::Environment environment = tw::Environment::Create({.threads = 0}).OrThrow();
+    tw::Graph g(environment);
+    const tw::Output x = g.Placeholder("x", tw::kFloat, {-1, 2});
+    const tw::Output w = g.Const<float>({1, 2, 3, 4}, {2, 2});
+    const tw::Output scaled =
+        g.Op("Mul", {g.Op("MatMul", {x, w}, {}, "m"), g.Const<float>({10, 20}, {2})}, {}, "scaled");
+    g.Op("Relu", {scaled}, {}, "y");
+    WriteFile(Path("model.pb"), g.Export().OrThrow());
+    WriteFile(Path("x.npy"), NpyOf(tw::Tensor::Of<float>({1, 1, -9, -9}, {2, 2}), "x"));
+  }
+  std::string Fed() const { return " --feed x=" + Path("x.npy"); }
+};
+
+TEST_F(ModelVerbsTest, ConvertFoldsAndKeepsWhatComesOut) {
+  ASSERT_EQ(Run("convert " + Path("model.pb") + " " + Path("out.pb")), 0) << output;
+  EXPECT_EQ(output, "");
+  ASSERT_EQ(Run("inspect " + Path("out.pb")), 0) << output;
+  EXPECT_THAT(output, ::testing::Not(HasSubstr("Mul\n  ")));
+  EXPECT_THAT(output, HasSubstr("1 MatMul"));
+  ASSERT_EQ(Run("run " + Path("out.pb") + Fed() + " --out " + Path("o.npz")), 0) << output;
+  EXPECT_EQ(NpyOf(ReadNpz(Path("o.npz"))[0].second, "y"),
+            NpyOf(tw::Tensor::Of<float>({40, 120, 0, 0}, {2, 2}), "y"));
+  EXPECT_EQ(Run("convert " + Path("model.pb") + " " + Path("out.pb")), 1);
+  EXPECT_THAT(output, HasSubstr("out.pb: the file is there already; --force replaces it"));
+  EXPECT_EQ(Run("convert --force --keep-batch-norms " + Path("model.pb") + " " + Path("out.pb")),
+            0);
+  ASSERT_EQ(Run("inspect " + Path("out.pb")), 0) << output;
+  EXPECT_THAT(output, HasSubstr("1 Mul\n"));
+  ASSERT_EQ(Run("convert --saved-model " + Path("model.pb") + " " + Path("saved")), 0) << output;
+  EXPECT_TRUE(std::filesystem::exists(Path("saved/saved_model.pb")));
+  EXPECT_EQ(Run("convert " + Path("model.pb") + " " + Path("o.pb") + " --signature other"), 1);
+  EXPECT_THAT(output, HasSubstr("there is no signature 'other'"));
+  EXPECT_EQ(Run("convert " + Path("model.pb")), 2);
+}
+
+TEST_F(ModelVerbsTest, VerifyNamesTheFirstDifference) {
+  ASSERT_EQ(Run("run " + Path("model.pb") + Fed() + " --record " + Path("r.npz")), 0) << output;
+  const std::string verify = "verify " + Path("model.pb") + " --reference " + Path("r.npz");
+  ASSERT_EQ(Run(verify), 0) << output;
+  EXPECT_EQ(output, "5 values compared: the same\n");
+  ASSERT_EQ(Run("convert " + Path("model.pb") + " " + Path("out.pb")), 0) << output;
+  ASSERT_EQ(Run("verify " + Path("out.pb") + " --reference " + Path("r.npz")), 0) << output;
+  EXPECT_THAT(output, HasSubstr("not in this model: "));
+  NamedArrays recorded = ReadNpz(Path("r.npz"));
+  for (auto& [name, array] : recorded) {
+    if (name == "out.scaled:0") {
+      array = tw::Tensor::Of<float>({40, 120, -359.5f, -1080}, {2, 2});
+    }
+    if (name == "out.y:0") array = tw::Tensor::Of<float>({0, 0, 0, 0}, {2, 2});
+  }
+  WriteNpz(Path("r.npz"), recorded);
+  EXPECT_EQ(Run(verify), 1);
+  EXPECT_THAT(output,
+              HasSubstr("first difference: Mul 'scaled:0': 1 element differ, by at most 0.5 "
+                        "(relative 0.00138"));
+  EXPECT_THAT(output, HasSubstr("; the first at [1,0]: expected -359.5, found -360\n"));
+  EXPECT_THAT(output, HasSubstr("  computed from MatMul 'm:0': the same\n"));
+  EXPECT_THAT(output, HasSubstr("2 of 5 values differ\n"));
+  EXPECT_EQ(Run(verify + " --json"), 1);
+  EXPECT_THAT(output, HasSubstr("\"first\":"));
+  EXPECT_EQ(Run(verify + " --atol 1000"), 0) << output;
+  WriteNpz(Path("none.npz"), {});
+  EXPECT_EQ(Run("verify " + Path("model.pb") + " --reference " + Path("none.npz")), 1);
+  EXPECT_THAT(output, HasSubstr("no array is called 'out.NAME'"));
+}
+
+TEST_F(ModelVerbsTest, InspectTellsTheCosts) {
+  ASSERT_EQ(Run("inspect " + Path("model.pb") + " --batch 100"), 0) << output;
+  EXPECT_THAT(output, HasSubstr("a step of serving_default for x [100,2]: 1,200 FLOPs, "));
+  EXPECT_THAT(output, ::testing::ContainsRegex("\nMatMul +1 +800 "));
+  EXPECT_THAT(output, HasSubstr("memory: parameters 0 B, constants 24 B, activations at most "));
+  ASSERT_EQ(Run("inspect --json " + Path("model.pb") + " --shape x=7,2"), 0) << output;
+  EXPECT_THAT(output, HasSubstr("\"inputs\":{\"x\":[7,2]}"));
+  EXPECT_EQ(Run("inspect " + Path("model.pb") + " --shape x=7,3"), 1);
+  EXPECT_THAT(output, HasSubstr("input 'x' float32 [?,2] cannot have the shape [7,3]"));
+  EXPECT_EQ(Run("inspect " + Path("model.pb") + " --shape x"), 1);
+  EXPECT_EQ(Run("inspect " + Path("model.pb") + " --batch 0"), 2);
+}
+
+TEST(NpzTest, ArchivesComeBackAndBadOnesSayWhy) {
+  const std::string path = ::testing::TempDir() + "archive.npz";
+  const NamedArrays arrays = {{"a", tw::Tensor::Of<float>({1, 2}, {2})},
+                              {"b:0", tw::Tensor::Strings({"x", "yy"}, {2})}};
+  WriteNpz(path, arrays);
+  const NamedArrays back = ReadNpz(path);
+  ASSERT_EQ(back.size(), 2u);
+  EXPECT_EQ(back[1].first, "b:0");
+  EXPECT_EQ(back[1].second.string(1), "yy");
+  const std::string good = ReadFile(path);
+  for (size_t size = 0; size < good.size(); ++size) {
+    WriteFile(path, good.substr(0, size));
+    EXPECT_THROW(ReadNpz(path), FileError) << size;
+  }
+  for (size_t i = 0; i < good.size(); ++i) {  // whatever it then reads, it ends
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0xff);
+    WriteFile(path, bad);
+    try {
+      ReadNpz(path);
+    } catch (const FileError&) {
+    }
+  }
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace cli

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// NestingOf: in how many branches and loops each node of a graph lies, by id. Not every step computes
+// what lies in one.
+//
+//   const std::vector<int> nesting = NestingOf(graph);
+//   if (nesting[static_cast<size_t>(node->id())] == 0) ... it is there in every step ...
+//
+// Threads: any.
+#pragma once
+
+#include <vector>
+
+#include "thalweg/graph/graph.h"
+
+namespace thalweg {
+
+std::vector<int> NestingOf(const Graph& graph);
+
+}  // namespace thalweg
