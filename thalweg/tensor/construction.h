@@ -3,7 +3,7 @@
 // by one, which takes a second for some ten millions of them; the making of a step's ends with it.
 //
 //   const InterruptibleConstruction until(ctx.step().cancellation);   // for this thread
-//   ASSIGN_OR_RETURN(Tensor t, Tensor::Allocate(allocator, DType::kString, shape));
+//   ASSIGN_OR_RETURN(Tensor t, Tensor::Allocate(allocator, DType::kString, Shape{n}));
 //
 // Errors: Allocate gives Cancelled; what was made is gone.
 // Threads: one belongs to the thread that made it.
