@@ -230,3 +230,30 @@ def test_variables_that_a_gradient_does_not_take():
     x = tw.constant(1.0)
     with pytest.raises(ValueError, match="Must return gradient for each variable"):
         tw.gradients(f(x), x)
+
+
+def test_variables_that_a_function_read_before():
+    w = tw.Variable(2.0, use_resource=True)
+    asked = []
+
+    @tw.function
+    def f(a):
+        read = w * 1.0
+
+        @tw.custom_gradient
+        def outside(z):
+            return z * read, lambda d: d * 5
+
+        @tw.custom_gradient
+        def inside(z):
+            def gradient(d, variables):
+                asked.append(variables)
+                return d * 7, [d * 11]
+            return z * w, gradient
+        return outside(a) + inside(a)
+    x = tw.constant(1.5)
+    found = tw.gradients(f(x), [x, w])
+    with tw.Session() as session:
+        session.run(w.initializer)
+        assert session.run(found) == [12.0, 11.0]
+    assert asked == [[w]]

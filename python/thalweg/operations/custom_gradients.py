@@ -95,10 +95,11 @@ def custom_gradient(f: Callable[..., object]) -> Callable[..., Any]:
     @functools.wraps(f)
     def decorated(*args, **kwargs):
         tensors = [apply("Identity", [convert_to_tensor(a)]) for a in args]
+        graph = graph_module.get_default_graph()
+        first = 0 if graph._state.effects is None else graph._num_nodes()
         result, gradient = f(*tensors, **kwargs)
         results = [convert_to_tensor(r) for r in nest.flatten(result)]
-        graph = graph_module.get_default_graph()
-        variables = _variables_behind(graph, results, tensors)
+        variables = _variables_behind(graph, results, tensors, first)
         handles = [apply("Identity", [v._ref_tensor]) for v in variables]
         outputs = [apply("Identity", [r]) for r in results]
         node = _Node(tensors + handles, outputs, _with_variables(gradient, variables) if variables else gradient)
@@ -108,8 +109,9 @@ def custom_gradient(f: Callable[..., object]) -> Callable[..., Any]:
     return decorated
 
 
-def _variables_behind(graph, results, args):
-    """The trainable variables that results depend on other than by way of args."""
+def _variables_behind(graph, results, args, first):
+    """The trainable variables that results depend on other than by way of args; in a tf.function those alone that f itself reads, whose
+    nodes are those from `first` on."""
     outermost = graph
     while outermost._captures is not None:
         outermost = outermost._outer
@@ -124,7 +126,7 @@ def _variables_behind(graph, results, args):
             tensor = outside[0]
         if tensor in known:
             found[tensor] = known[tensor]
-        elif tensor.op not in seen:
+        elif tensor.op not in seen and (not first or tensor.graph is graph and tensor.op._id >= first):
             seen.add(tensor.op)
             pending += [i for i in tensor.op.inputs if i is not None]
     return list(found.values())
