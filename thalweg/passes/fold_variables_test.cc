@@ -126,7 +126,7 @@ TEST_F(FoldVariablesTest, ALoopCarriesTheValue) {
   ASSERT_TRUE(graph->SetBackEdge(merge, 1, next).ok());
   const Output out = Read(b->Op("Exit", {{turn, 0}}, {}, "exit"));
   EXPECT_THAT(Ops({b->Op("Neg", {out})}, {y.node}),
-              ElementsAre("Enter", "Enter", "Merge", "LoopCond", "Switch", "Identity",
+              ElementsAre("Enter", "Merge", "Enter", "LoopCond", "Switch", "Identity",
                           "NextIteration", "Exit", "Identity", "Neg"));
   EXPECT_EQ(result.graph->FindNode("merge")->input(1).node->name(), "next");
   EXPECT_EQ(result.graph->FindNode("exit")->output_type(0), DType::kFloat);
