@@ -181,6 +181,8 @@ class Model(_core.Model):
         ----------
         inputs, values : dict
             Arrays by names of the signature or of tensors, "dense/BiasAdd:0".
+        signature : str, optional
+            Which is run; by default the only one, or "serving_default".
         atol, rtol : float
             Floating-point numbers a and b are equal where |a - b| <= atol + rtol * |b|.
 
