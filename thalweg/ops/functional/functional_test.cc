@@ -98,6 +98,13 @@ TEST_F(FunctionalTest, AHandleThatCameOutIsOfTheVariableThatWentIn) {
   ASSERT_NE(handle, nullptr);
   EXPECT_EQ(handle->dtype, DType::kDouble);
   EXPECT_EQ(handle->shape, (PartialShape{2, 3}));
+  const FunctionRef same = {"Same", {}};
+  const Result<Node*> loop = graph_.AddNode(
+      {.op = "While", .inputs = {{*variable, 0}}, .attrs = {{"cond", same}, {"body", same}}});
+  ASSERT_TRUE(loop.ok()) << loop.status().ToString();
+  const HandleShape* const of_loop = (*loop)->output_handle_shape(0);
+  ASSERT_NE(of_loop, nullptr);
+  EXPECT_EQ(of_loop->dtype, DType::kDouble);
 }
 
 TEST_F(FunctionalTest, ALoopKeepsWhatItsBodyKeeps) {
