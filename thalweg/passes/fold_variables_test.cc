@@ -134,8 +134,8 @@ TEST_F(FoldVariablesTest, ALoopCarriesTheValue) {
 
 TEST_F(FoldVariablesTest, ControlEdgesOfNoEffectGo) {
   Node* const quiet = b->OpNode("NoOp", {}, {});
-  b->OpNode("Assert", {p}, {{"T", std::vector<DType>{}}}, "check");
-  Node* const check = graph->FindNode("check");
+  Node* const check = b->OpNode("Assert", {p, x}, {}, "check");
+  ASSERT_TRUE(b->ok()) << b->status().ToString();
   Node* const read = Read(Resource()).node;
   ASSERT_TRUE(graph->AddControlInput(read, quiet).ok());
   EXPECT_THAT(Ops({b->Op("Neg", {{read, 0}})}), ElementsAre("Neg"));
