@@ -124,8 +124,9 @@ def result_of(row, name, ours, peers, threads, first):
         "pairs": pairs, "ratios": {label: statistics.median(found) for label, found in pairs.items()}, "items": row.items}
     if row.goal and first:
         result["goal"] = row.goal
-    if ours.has("per_second"):
-        result["per_second"] = {p.label: p.median(name, "per_second") for p in [ours, *peers] if p.has("per_second")}
+    for key in ("per_second", "waits"):  # waits: the part of the time that a step is without its input
+        if ours.has(key):
+            result[key] = {p.label: p.median(name, key) for p in [ours, *peers] if p.has(key)}
     return result
 
 
@@ -137,8 +138,9 @@ def show_seconds(s):
 def print_result(r):
     each = f" = {show_seconds(r['value'] / r['items'])} each" if r["items"] > 1 else ""
     goal = f"   goal {show_seconds(r['goal'])}: {'met' if r['value'] <= r['goal'] else 'MISSED'}" if "goal" in r else ""
+    waits = "".join(f"   {label} waits {part:.1%}" for label, part in r.get("waits", {}).items())
     print(f"{r['name']:18} {r['variant']:9} {r['threads']} threads  {show_seconds(r['value'])}"
-          f" [{show_seconds(r['spread'][0])}..{show_seconds(r['spread'][1])}]{each}{goal}")
+          f" [{show_seconds(r['spread'][0])}..{show_seconds(r['spread'][1])}]{each}{goal}{waits}")
     for label, value in sorted(r["peers"].items(), key=lambda item: item[1]):
         print(f"{'':18} {'':9} {label:24} {show_seconds(value):>10}   ours / theirs {verdict.show(verdict.of(r, label))}")
     sys.stdout.flush()

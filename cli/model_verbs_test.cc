@@ -33,7 +33,7 @@ TEST_F(ModelVerbsTest, ConvertFoldsAndKeepsWhatComesOut) {
   ASSERT_EQ(Run("convert " + Path("model.pb") + " " + Path("out.pb")), 0) << output;
   EXPECT_EQ(output, "");
   ASSERT_EQ(Run("inspect " + Path("out.pb")), 0) << output;
-  EXPECT_THAT(output, ::testing::Not(HasSubstr("Mul\n  ")));
+  EXPECT_THAT(output, ::testing::Not(HasSubstr(" Mul\n")));
   EXPECT_THAT(output, HasSubstr("1 MatMul"));
   ASSERT_EQ(Run("run " + Path("out.pb") + Fed() + " --out " + Path("o.npz")), 0) << output;
   EXPECT_EQ(NpyOf(ReadNpz(Path("o.npz"))[0].second, "y"),
@@ -43,7 +43,7 @@ TEST_F(ModelVerbsTest, ConvertFoldsAndKeepsWhatComesOut) {
   EXPECT_EQ(Run("convert --force --keep-batch-norms " + Path("model.pb") + " " + Path("out.pb")),
             0);
   ASSERT_EQ(Run("inspect " + Path("out.pb")), 0) << output;
-  EXPECT_THAT(output, HasSubstr("1 Mul\n"));
+  EXPECT_THAT(output, HasSubstr(" Mul\n"));
   ASSERT_EQ(Run("convert --saved-model " + Path("model.pb") + " " + Path("saved")), 0) << output;
   EXPECT_TRUE(std::filesystem::exists(Path("saved/saved_model.pb")));
   EXPECT_EQ(Run("convert " + Path("model.pb") + " " + Path("o.pb") + " --signature other"), 1);
@@ -85,7 +85,7 @@ TEST_F(ModelVerbsTest, VerifyNamesTheFirstDifference) {
 TEST_F(ModelVerbsTest, InspectTellsTheCosts) {
   ASSERT_EQ(Run("inspect " + Path("model.pb") + " --batch 100"), 0) << output;
   EXPECT_THAT(output, HasSubstr("a step of serving_default for x [100,2]: 1,200 FLOPs, "));
-  EXPECT_THAT(output, ::testing::ContainsRegex("\nMatMul +1 +800 "));
+  EXPECT_THAT(output, ::testing::ContainsRegex("\n  MatMul +1 +800 "));
   EXPECT_THAT(output, HasSubstr("memory: parameters 0 B, constants 24 B, activations at most "));
   ASSERT_EQ(Run("inspect --json " + Path("model.pb") + " --shape x=7,2"), 0) << output;
   EXPECT_THAT(output, HasSubstr("\"inputs\":{\"x\":[7,2]}"));

@@ -51,8 +51,8 @@ def api():
 
 def from_the_command(*arguments):
     done = subprocess.run([COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
-    assert done.returncode == 1 and done.stderr.startswith("thalweg: "), done
-    return done.stderr[len("thalweg: "):].rstrip("\n")
+    assert done.returncode == 1 and done.stderr.startswith("thalweg: "), done  # then the code, as of all its errors
+    return done.stderr.split(": ", 2)[2].rstrip("\n")
 
 
 UNKNOWN = """node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }

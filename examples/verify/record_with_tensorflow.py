@@ -15,7 +15,6 @@ import tensorflow as tf  # noqa: E402
 
 v1 = tf.compat.v1
 v1.disable_eager_execution()
-FLOW = ("Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefMerge", "RefEnter", "RefExit")
 
 
 def load(session, path):
@@ -31,20 +30,38 @@ def load(session, path):
     return {}, [node.name + ":0" for node in graph_def.node if node.name not in read and node.op != "Placeholder"]
 
 
+def sources(operation):
+    """What must have run before it in the same turn of a loop."""
+    return [op for op in [t.op for t in operation.inputs] + list(operation.control_inputs) if op.type not in ("NextIteration", "RefNextIteration")]
+
+
+def depth_of(operation, known):
+    """In how many branches and loops its outputs lie: not every step has them."""
+    kind = operation.type[3:] if operation.type.startswith("Ref") else operation.type
+    depth = max([known[op] for op in sources(operation)] or [0])
+    is_loop = len(sources(operation)) < len(operation.inputs) + len(operation.control_inputs)
+    change = {"Enter": 1, "Switch": 1, "Merge": 0 if is_loop else -1, "Exit": -2}.get(kind, 0)
+    return max(depth + change, 0)
+
+
 def values_before(graph, outputs, fed):
     """What the outputs are computed from, but for what may not be there in every step."""
-    waiting, seen, values = [graph.get_tensor_by_name(name).op for name in outputs], set(), []
+    waiting, known, values = [graph.get_tensor_by_name(name).op for name in outputs], {}, []
     while waiting:
-        operation = waiting.pop()
-        if operation.name in seen or operation.name in fed:
-            continue
-        seen.add(operation.name)
-        waiting.extend(tensor.op for tensor in operation.inputs)
-        # A loop of TensorFlow 1 has its context; what is behind it is there.
-        if operation.type in FLOW and operation.type != "Exit" or operation._get_control_flow_context() is not None:
-            continue
-        values.extend(t for t in operation.outputs if t.dtype.is_floating or t.dtype.is_integer or t.dtype.is_bool)
-    return [t for t in values if not t.dtype._is_ref_dtype and t.dtype != tf.bfloat16 and not t.dtype.is_quantized]
+        operation = waiting[-1]
+        open_sources = [op for op in sources(operation) if op not in known]
+        if operation in known or not open_sources:
+            waiting.pop()
+            if operation not in known:
+                known[operation] = depth_of(operation, known)
+                if known[operation] == 0 and operation.name not in fed:
+                    values.extend(operation.outputs)
+            # What a loop's next turn computes.
+            waiting.extend(t.op.inputs[0].op for t in operation.inputs if t.op.type.endswith("NextIteration") and t.op.inputs[0].op not in known)
+        else:
+            waiting.extend(open_sources)
+    return [t for t in values if (t.dtype.is_floating or t.dtype.is_integer or t.dtype.is_bool) and not t.dtype._is_ref_dtype and
+            t.dtype != tf.bfloat16 and not t.dtype.is_quantized]
 
 
 def main(path, out, *feeds):

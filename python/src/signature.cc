@@ -233,10 +233,11 @@ bool Request::AddFeed(PyObject* graph, PyObject* key) {
   }
   bool added = IsTensor(tensor);
   if (!added) {
-    PyErr_Format(PyExc_TypeError,
-                 "Cannot interpret feed_dict key as Tensor: The name %R refers to an Operation, not a "
-                 "Tensor.",
-                 key);
+    PyErr_Format(
+        PyExc_TypeError,
+        "Cannot interpret feed_dict key as Tensor: The name %R refers to an Operation, not a "
+        "Tensor.",
+        key);
   } else {
     added = SameGraph(graph, tensor, "Feed");
   }

@@ -120,9 +120,9 @@ def test_a_record_is_compared(net):
     model, image = tw.load(net), normal(2, 8, 8, 3)
     names = ["softmax:0", "MatMul:0", "Relu:0"]
     values = dict(zip(names, model.fetch(names, {"image": image})))
-    assert model.verify({"image": image}, values) == {"same": True, "first": None, "values": model.verify({"image": image}, values)["values"]}
-    values["MatMul:0"] = values["MatMul:0"] + [0, 0, 0.5, 0]
-    values["MatMul:0"] = values["MatMul:0"].astype(np.float32)
+    found = model.verify({"image": image}, {**values, "none:0": image})
+    assert found["same"] and found["first"] is None and found["missing"] == ["none:0"] and len(found["values"]) == 3
+    values["MatMul:0"] = values["MatMul:0"] + np.float32([0, 0, 0.5, 0])
     found = model.verify({"image": image}, values)
     first = found["values"][found["first"]]
     assert first["tensor"] == "MatMul:0" and first["differing"] == 2 and abs(first["max_abs"] - 0.5) < 1e-5

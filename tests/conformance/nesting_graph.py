@@ -15,7 +15,7 @@ from tensorflow.python.framework import function as old_functions
 WIDTH, ROWS = 3, 4
 PRIME = 9973.0
 NUMBERS = np.array([0.3, -0.8, 1.1])
-OURS = tf.__name__ == "thalweg"  # whose loops are frames, in no order but that of this file
+OURS = tf.Graph.__module__.startswith("thalweg")  # whose loops are frames, in no order but that of this file
 _REGISTERED = []  # gradients: a process has one name for each
 
 
@@ -73,11 +73,11 @@ class NestingGraph:
             tf.disable_control_flow_v2()
         with tf.Graph().as_default() as self.graph:
             self._start()
-            place = Place(plan["form"] == "function" and not OURS, old=plan["form"] == "v1" or OURS)
-            if plan["form"] == "function":
-                made = tf.function(lambda x: self.block(plan["body"], x, place), autograph=False)(self.x)
-            else:
-                made = self.block(plan["body"], self.x, place)
+
+            def program(x):  # which may be called twice, to be traced and to be written out
+                return self.block(plan["body"], x, Place(plan["form"] == "function" and not OURS, old=plan["form"] == "v1" or OURS))
+
+            made = (tf.function(program, autograph=False) if plan["form"] == "function" else program)(self.x)
             self.total = tf.reduce_sum(tf.tanh(made) * [1.0, 2.0, 3.0], name="total")
             self.forward = self.graph.as_graph_def(add_shapes=True).SerializeToString()
             self._differentiate()

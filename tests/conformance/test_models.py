@@ -87,6 +87,8 @@ def compare_converted(folder):
                 continue
             found = run(**{k[3:]: v for k, v in arrays.items() if k.startswith("in.")})
             wanted = {k[4:]: v for k, v in arrays.items() if k.startswith("out.")}
+            if model.kind == "GraphDef":  # where an input and an output have one name, the output gets another
+                wanted = {k + "_1" if "in." + k in arrays else k: v for k, v in wanted.items()}
             found = found if isinstance(found, dict) else {next(iter(wanted)): found}
             for output, value in wanted.items():
                 assert_same(np.asarray(found[output]), value, f"{case}: {output}")
@@ -114,7 +116,7 @@ def test_models_of_2_21(tmp_path):
     assert convert_all(folder) == ["count"]
     assert [compare_converted(folder), opened(folder, sys.executable)] == [10] * 2
     need_1_15()
-    assert opened(folder, OLD_PYTHON) == 10
+    assert opened(folder, OLD_PYTHON) == 8  # "words" writes beyond the end of a list, which 1.15 has no operation for
 
 
 def test_a_record_of_each_release_is_verified(tmp_path):

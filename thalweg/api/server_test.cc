@@ -183,11 +183,11 @@ TEST(MasterDeadlineTest, AnErrorSaysWhatTheOptionsAskedFor) {
   run->SetString(pb::RunStepRequest::kSessionHandle,
                  (*session)->GetString(pb::CreateSessionResponse::kSessionHandle));
   run->AddString(pb::RunStepRequest::kFetch, "take:0");
-  run->Mutable(pb::RunStepRequest::kOptions)->SetInt(pb::RunOptions::kTimeoutInMs, 300'000);
+  run->Mutable(pb::RunStepRequest::kOptions)->SetInt(pb::RunOptions::kTimeoutInMs, 30'000);
   const Status late =
       master.Call("RunStep", *run, {.timeout = std::chrono::milliseconds(20)}).status();
   EXPECT_EQ(late.code(), Code::kDeadlineExceeded);
-  EXPECT_THAT(late.message(), HasSubstr("did not end within 300000 ms"));
+  EXPECT_THAT(late.message(), HasSubstr("did not end within 30000 ms"));
 }
 
 TEST_F(ServerTest, ACancelledCallEndsItsStep) {

@@ -244,22 +244,36 @@ TEST_F(GradientsWithinStepsTest, OfALoopInTheIteration) {
   EXPECT_NEAR(At(gradient, 1.1, 2), 9 * std::pow(1.1, 8), 1e-12);
 }
 
-TEST_F(GradientsWithinStepsTest, OfALoopThatTheFunctionMade) {
-  const Output three = b_.ScalarConst(DType::kInt32, 3);
-  for (const bool again : {false, true}) {
+class LoopsOfFunctionsTest : public GradientsWithinStepsTest {
+ protected:
+  // The function makes g v^3 by a loop, and gives what `slope` makes of that.
+  using Slope = std::function<Output(const GradientPlace&, const Output& made, const Output& v)>;
+  Output OfCubes(const Slope& slope) {
+    const Output three = b_.ScalarConst(DType::kInt32, 3);
     const auto function = [&](const GradientPlace& place, Output v, Output, Output g) {
       GraphBuilder b = InScope();
       const Output copy = b.Op("Identity", {v});
       const Output made = Repeat(b, g, three, [&](Loop& inner, Output w) {
         return b.Op("Mul", {w, inner.Invariant(copy)});
       });
-      const Output slope = Within(place, made, copy, {});  // 3 g v^2
-      return again ? Within(place, slope, copy, {}) : slope;
+      return slope(place, made, copy);
     };
-    const Output gradient = OfSquares(function, [&](Loop&, Output v) { return Squared(v); });
-    const double wanted = again ? 6 * 1.1 * 6 * 1.21 : 3 * std::pow(1.1, 2) * 3 * std::pow(1.1, 4);
-    EXPECT_NEAR(At(gradient, 1.1, 2), wanted, 1e-12) << again;
+    return OfSquares(function, [&](Loop&, Output v) { return Squared(v); });
   }
+};
+
+TEST_F(LoopsOfFunctionsTest, Once) {
+  const Output gradient = OfCubes([&](const GradientPlace& place, Output made, Output v) {
+    return Within(place, made, v, {});
+  });
+  EXPECT_NEAR(At(gradient, 1.1, 2), 3 * std::pow(1.1, 2) * 3 * std::pow(1.1, 4), 1e-12);
+}
+
+TEST_F(LoopsOfFunctionsTest, Twice) {
+  const Output gradient = OfCubes([&](const GradientPlace& place, Output made, Output v) {
+    return Within(place, Within(place, made, v, {}), v, {});
+  });
+  EXPECT_NEAR(At(gradient, 1.1, 2), 6 * 1.1 * 6 * 1.21, 1e-12);
 }
 
 TEST_F(GradientsWithinStepsTest, InAnotherGraphIsRefused) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/autodiff/gradients.h"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -127,22 +128,41 @@ Status CheckIterations(const GradientRun& run, const Frame* frame, const std::ve
   return OkStatus();
 }
 
+// Places what the nodes read of the iteration that their loop is made in. Whatever else is not
+// placed yet is of the walks around, which place it themselves.
+void PlaceSources(const GradientRun& run, int first, const std::vector<Node*>& nodes) {
+  std::vector<const Node*> found;
+  std::unordered_set<const Node*> seen;
+  const auto consider = [&](const Node* source) {
+    if (source == nullptr || source->id() >= first || run.frames->IsPlaced(source)) return;
+    if (seen.insert(source).second) found.push_back(source);
+  };
+  const auto consider_sources = [&](const Node* node) {
+    for (const Output& input : node->inputs()) consider(input.node);
+    for (const Node* before : node->control_inputs()) consider(before);
+  };
+  for (const Node* node : nodes) consider_sources(node);
+  for (size_t i = 0; i < found.size(); ++i) consider_sources(found[i]);
+  std::sort(found.begin(), found.end(),
+            [](const Node* a, const Node* b) { return a->id() < b->id(); });
+  for (const Node* node : found) run.frames->Place(node, run.FrameOf(node));
+}
+
 // Makes what the walk added inside a loop part of its iterations.
 Status MoveIntoLoop(GradientRun& run, Frame* frame, int first, const GraphBuilder& b, Node* pivot) {
   LoopWriter writer(run, frame, b);
   LoopFrames& frames = *run.frames;
   const int end = run.graph->num_nodes();
-  for (int id = 0; id < first && run.within != nullptr; ++id) {
-    const Node* const node = run.graph->NodeById(id);
-    if (!frames.IsPlaced(node)) frames.Place(node, run.FrameOf(node));
-  }
   std::vector<Node*> nodes;
   for (int id = first; id < end; ++id) {
     Node* const node = run.graph->NodeById(id);
-    if (!node->name().starts_with(run.prefix)) continue;
-    if (!frames.IsPlaced(node)) frames.Place(node, frame);
-    if (frames.InputsOf(node) == frame) nodes.push_back(node);
+    if (node->name().starts_with(run.prefix)) nodes.push_back(node);
   }
+  if (run.within != nullptr) PlaceSources(run, first, nodes);
+  for (const Node* node : nodes) {
+    if (!frames.IsPlaced(node)) frames.Place(node, frame);
+  }
+  std::erase_if(nodes, [&](const Node* node) { return frames.InputsOf(node) != frame; });
   for (Node* node : nodes) {
     for (int i = 0; i < node->num_inputs(); ++i) {
       const Output input = node->input(i);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/base/timer.h"
 
+#include <new>
+
 namespace thalweg {
 
 Timer::~Timer() {
@@ -28,6 +30,9 @@ Timer::Entry Timer::Add(Deadline deadline, std::function<void()> callback) {
 void Timer::Start() {
   entries_.clear();
   running_id_ = 0;
+  // The old ones count waits of the thread that is not there, and to notify may be to wait for it.
+  new (&*changed_) CondVar();
+  new (&*finished_) CondVar();
   thread_ = Thread("timer", [this] { Loop(); });
 }
 

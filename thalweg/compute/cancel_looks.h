@@ -3,8 +3,8 @@
 // cancel flag every so many of them. Plain loops have ForBlocks and ForBlocksInOrder.
 //
 //   CancelLooks looks(ctx.work());
-//   for (const Row& row : rows) {
-//     RETURN_IF_ERROR(looks.Did(row.size()));
+//   for (int64_t i = 0; i < n; ++i) {
+//     RETURN_IF_ERROR(looks.Did());
 //     ...
 //   }
 //

@@ -32,8 +32,7 @@ class CollectingStage : public InputStage {
   Result<Poll> Next(const Poller& poller, Element* out) final {
     while (static_cast<int64_t>(elements_.size()) < size_) {
       RETURN_IF_ERROR(poller.Look());
-      Element element;
-      Result<Poll> poll = input_->Next(poller, &element);
+      Result<Poll> poll = input_->Next(poller, out);
       if (!poll.ok()) {
         // The batch of an element that fails is the error's, as in TensorFlow.
         Status failed = elements_.Explain(poll.status());
@@ -47,8 +46,8 @@ class CollectingStage : public InputStage {
         elements_.Clear();
         return Poll::kEnd;
       }
-      RETURN_IF_ERROR(CheckTypes(element));
-      if (Status kept = elements_.Push(poller.allocator(), std::move(element)); !kept.ok()) {
+      RETURN_IF_ERROR(CheckTypes(*out));
+      if (Status kept = elements_.Push(poller.allocator(), std::move(*out)); !kept.ok()) {
         elements_.Clear();
         return kept;
       }
@@ -316,7 +315,8 @@ class List : public Dataset {
     explicit ListStage(KeptElementsPtr elements) : elements_(std::move(elements)) {}
     Result<Poll> Next(const Poller&, Element* out) override {
       if (at_ >= static_cast<int64_t>(elements_->size())) return Poll::kEnd;
-      *out = (*elements_)[static_cast<size_t>(at_++)];
+      const std::span<const Tensor> element = (*elements_)[static_cast<size_t>(at_++)];
+      out->assign(element.begin(), element.end());
       return Poll::kElement;
     }
     Result<Poll> Save(const Poller&, StateWriter& writer) override {

@@ -27,7 +27,8 @@ class Cache : public DatasetOver {
     Result<Poll> Next(const Poller& poller, Element* out) override {
       if (kept_ != nullptr) {
         if (at_ >= kept_->size()) return Poll::kEnd;
-        *out = (*kept_)[at_++];
+        const std::span<const Tensor> element = (*kept_)[at_++];
+        out->assign(element.begin(), element.end());
         return Poll::kElement;
       }
       if (stage_ == nullptr) {

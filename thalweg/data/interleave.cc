@@ -124,7 +124,7 @@ class Interleave : public DatasetOver {
       charge_.Remove(member->charged);
       *member = {};
       --num_taken_;
-      is_full_ = crowded_ = false;
+      is_full_ = false;
     }
 
     // Whether the next member is asked instead of one that is late: each wakes the poller.
@@ -147,7 +147,8 @@ class Interleave : public DatasetOver {
       for (size_t i = 0; i < members_.size(); ++i) {
         Member& member = members_[(at_ + i) % members_.size()];
         if (member.call != nullptr ? member.call->ended()
-                                   : !member.is_taken() && !ended_ && !crowded_) {
+                                   : !member.is_taken() && !ended_ &&
+                                         (num_taken_ == 0 || charge_.IsPaid(poller.allocator()))) {
           const Result<Poll> poll = Open(poller, &member);
           if (!poll.ok()) {
             if (!poller.Look().ok()) return;
@@ -196,11 +197,7 @@ class Interleave : public DatasetOver {
     // Its element counts as long as it has its place. One that finds no room goes on all the same;
     // no other begins before its turn then.
     void Hold(const Poller& poller, const Element& element, Member* member) {
-      const size_t bytes = KeptBytes(element);
-      Status room = ChargeTexts(poller.allocator(), element);
-      if (room.ok()) room = charge_.Add(poller.allocator(), bytes);
-      crowded_ = !room.ok();
-      member->charged = room.ok() ? bytes : 0;
+      member->charged = charge_.Add(poller.allocator(), element);
       ++num_taken_;
     }
 
@@ -236,8 +233,7 @@ class Interleave : public DatasetOver {
     int64_t in_block_ = 0;
     int64_t num_taken_ = 0;
     bool is_full_ = false;  // all members that the input has elements for are open
-    SteppedCharge charge_;
-    bool crowded_ = false;  // there was no memory for the last one's element
+    OwedCharge charge_;
     bool ended_ = false;
   };
 

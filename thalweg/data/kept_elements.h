@@ -4,16 +4,18 @@
 //
 //   KeptElements kept("Shuffle");
 //   RETURN_IF_ERROR(kept.Push(poller.allocator(), std::move(element)));
-//   *out = kept.Take(3);
+//   kept.Take(3, out);
 //
 // Ownership: holds the elements; the charge goes with them.
 // Threads: one at a time; any number where it is const.
-// Errors: ResourceExhausted that names the stage and what it keeps; then it keeps what it had.
+// Errors: ResourceExhausted that names the stage and what it keeps; InvalidArgument for an element of
+// another number of components. Then it keeps what it had.
 #pragma once
 
-#include <deque>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "thalweg/data/stage.h"
 #include "thalweg/data/state.h"
@@ -37,26 +39,42 @@ class SteppedCharge {
   size_t bytes_ = 0;
 };
 
+// Elements that go on also where there is no room for them: what could not be counted is owed, and
+// counts as soon as there is room. Who holds them takes no more until then.
+class OwedCharge {
+ public:
+  // Gives the bytes to remove when the element goes.
+  size_t Add(Allocator& allocator, const Element& element);
+  void Remove(size_t bytes);
+  // Whether all of them count.
+  bool IsPaid(Allocator& allocator);
+
+ private:
+  SteppedCharge charge_;
+  size_t owed_ = 0;
+};
+
 class KeptElements {
  public:
   // `stage`: what a message calls who keeps them, "Shuffle".
   explicit KeptElements(std::string_view stage) : stage_(stage) {}
 
-  size_t size() const { return elements_.size(); }
-  bool empty() const { return elements_.empty(); }
-  const Element& operator[](size_t i) const { return elements_[i].element; }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  std::span<const Tensor> operator[](size_t i) const { return {Place(i) + 1, stride_ - 1}; }
   // For who makes something of what it holds before it is cleared.
-  Element& operator[](size_t i) { return elements_[i].element; }
-  const Element& back() const { return elements_.back().element; }
+  std::span<Tensor> operator[](size_t i) { return {Place(i) + 1, stride_ - 1}; }
 
-  Status Push(Allocator& allocator, Element element);
+  // Leaves the room of `element` to who has made it.
+  Status Push(Allocator& allocator, Element&& element);
   // The same of an element that others use, too.
   Status PushCopy(Allocator& allocator, const Element& element);
   // A status of what was to come next: says what is kept where there was no memory for it.
   Status Explain(Status status) const;
   // The i-th, whose place the first one takes.
-  Element Take(size_t i);
-  Element Pop() { return Take(0); }
+  void Take(size_t i, Element* out);
+  // Drops the first.
+  void Pop();
   void Clear();
 
   void Save(StateWriter& writer) const;
@@ -65,14 +83,21 @@ class KeptElements {
                  const std::vector<DType>* types = nullptr);
 
  private:
-  struct Kept {
-    Element element;
-    size_t bytes;
-  };
+  // Room for one more of so many components, which follow the bytes that it is charged with.
+  Result<Tensor*> Add(Allocator& allocator, const Element& element);
   Status Charge(Allocator& allocator, const Element& element, size_t bytes);
+  void Grow();
+  const Tensor* Place(size_t i) const { return &ring_[((begin_ + i) & (places_ - 1)) * stride_]; }
+  Tensor* Place(size_t i) { return &ring_[((begin_ + i) & (places_ - 1)) * stride_]; }
 
   const std::string_view stage_;
-  std::deque<Kept> elements_;
+  // A ring that doubles when it is full: a million small elements are one block, and who takes one of
+  // them by chance waits for one line of memory.
+  std::vector<Tensor> ring_;
+  size_t stride_ = 1;  // tensors of an element: its bytes, its components
+  size_t places_ = 0;  // a power of two
+  size_t begin_ = 0;
+  size_t size_ = 0;
   SteppedCharge charge_;
 };
 

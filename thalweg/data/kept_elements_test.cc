@@ -103,10 +103,50 @@ TEST(KeptElementsTest, CountsWhatNoAllocatorCounts) {
   EXPECT_LT(in_use(), 140000);
   ASSERT_TRUE(kept.Push(*allocator, {Tensor::Scalar(std::string(50000, 'a'))}).ok());
   EXPECT_GE(in_use(), 150000);
-  (void)kept.Take(1);
+  Element taken;
+  kept.Take(1, &taken);
+  taken.clear();
   EXPECT_LT(in_use(), 90000);
   kept.Clear();
   EXPECT_EQ(in_use(), 0);
+}
+
+// What each holds, in the order in which it would come.
+std::string Kept(const KeptElements& kept) {
+  std::string text;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    text += StrCat(i == 0 ? "" : " ", kept[i][0].scalar<int64_t>());
+  }
+  return text;
+}
+
+TEST(KeptElementsTest, TheFirstTakesThePlaceOfWhatIsTaken) {
+  const AllocatorPtr allocator = MakeCpuAllocator();
+  KeptElements kept("Shuffle");
+  Element element;
+  int64_t next = 0;
+  const auto push = [&](int n) {
+    for (int i = 0; i < n; ++i) {
+      element = {Tensor::Scalar(next++), Tensor::Scalar(std::string("a component"))};
+      ASSERT_TRUE(kept.Push(*allocator, std::move(element)).ok());
+      EXPECT_TRUE(element.empty());  // NOLINT: its room is left
+    }
+  };
+  push(5);
+  kept.Take(3, &element);
+  EXPECT_EQ(element[0].scalar<int64_t>(), 3);
+  EXPECT_EQ(Kept(kept), "1 2 0 4");
+  kept.Pop();
+  EXPECT_EQ(Kept(kept), "2 0 4");
+  push(14);  // around the end of the ring, and beyond it
+  EXPECT_EQ(Kept(kept), "2 0 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18");
+  EXPECT_EQ(kept[16][1].scalar<std::string>(), "a component");
+  Status other = kept.Push(*allocator, {Tensor::Scalar(int64_t{1})});
+  EXPECT_EQ(other.code(), Code::kInvalidArgument);
+  EXPECT_EQ(kept.size(), 17u);
+  kept.Clear();
+  EXPECT_TRUE(kept.Push(*allocator, {Tensor::Scalar(int64_t{1})}).ok());
+  EXPECT_EQ(Kept(kept), "1");
 }
 
 TEST(KeptElementsTest, SmallElementsCountToo) {
@@ -118,7 +158,7 @@ TEST(KeptElementsTest, SmallElementsCountToo) {
   }
   EXPECT_EQ(status.code(), Code::kResourceExhausted);
   EXPECT_GT(kept.size(), 30000u);
-  while (!kept.empty()) (void)kept.Pop();
+  while (!kept.empty()) kept.Pop();
   EXPECT_EQ(allocator->Stats().bytes_in_use, 0);
 }
 
@@ -171,11 +211,10 @@ TEST(KeptElementsTest, APrefetchMakesNoMoreThanThereIsRoomFor) {
   }
 }
 
-// Of elements that no allocator counts a map takes no more than there is room for; each call has
-// one.
+// Of elements that no allocator counts a map takes no more than there is room for, and one.
 TEST(KeptElementsTest, AMapHasNoMoreUnderWayThanThereIsRoomFor) {
   std::atomic<int64_t> at_once{0}, most{0};
-  const auto first = FunctionOf([&](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
+  const auto first = FunctionOf([](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {
     return std::vector<Tensor>{Tensor::Scalar(args[0].flat<int64_t>()[1])};
   });
   const DatasetPtr counted = MapDataset(
@@ -194,6 +233,33 @@ TEST(KeptElementsTest, AMapHasNoMoreUnderWayThanThereIsRoomFor) {
   }
   EXPECT_LE(most, kLimit / (kNumbers * 8) + 1);
   EXPECT_GT(most, 10);
+  EXPECT_EQ(puller.bytes_in_use(), 0);
+}
+
+TEST(OwedChargeTest, WhatFindsNoRoomCountsOnceThereIsSome) {
+  const AllocatorPtr allocator = MakeCpuAllocator(kLimit);
+  const auto half = [] {
+    return Element{*Tensor::AllocateHost(DType::kInt64, Shape{kLimit / 16 - 4096})};
+  };
+  OwedCharge charge;
+  const Element first = half(), second = half(), third = half();
+  const size_t one = charge.Add(*allocator, first);
+  EXPECT_EQ(charge.Add(*allocator, second), one);
+  EXPECT_TRUE(charge.IsPaid(*allocator));
+  EXPECT_EQ(charge.Add(*allocator, third), one);
+  EXPECT_FALSE(charge.IsPaid(*allocator));
+  charge.Remove(one);  // of any of them: what is owed goes first
+  EXPECT_TRUE(charge.IsPaid(*allocator));
+  EXPECT_GT(allocator->Stats().bytes_in_use, kLimit / 2);
+  const Element texts{Tensor::Scalar(std::string(kLimit, 'a'))};
+  const size_t long_one = charge.Add(*allocator, texts);
+  EXPECT_GT(long_one, static_cast<size_t>(kLimit));
+  EXPECT_FALSE(charge.IsPaid(*allocator));
+  charge.Remove(one);
+  EXPECT_FALSE(charge.IsPaid(*allocator));
+  charge.Remove(long_one);
+  charge.Remove(one);
+  EXPECT_EQ(allocator->Stats().bytes_in_use, 0);
 }
 
 }  // namespace

@@ -130,7 +130,8 @@ class Map : public DatasetOver {
     // As many as may go on at once, and the input has elements and the session memory for.
     Status BeginCalls(const Poller& poller) {
       const size_t most = tuned_ != nullptr ? static_cast<size_t>(tuned_->most()) : most_;
-      while (!ended_ && calls_.size() < most && !(crowded_ && !calls_.empty())) {
+      while (!ended_ && calls_.size() < most &&
+             (calls_.empty() || charge_.IsPaid(poller.allocator()))) {
         RETURN_IF_ERROR(poller.Look());
         Element element;
         Result<Poll> poll = input_->Next(poller, &element);
@@ -150,13 +151,8 @@ class Map : public DatasetOver {
       }
       return OkStatus();
     }
-    // One that finds no room goes on all the same, but with no more beside it.
     void Add(const Poller& poller, Element element) {
-      size_t charged = KeptBytes(element) + sizeof(ElementCall);
-      Status room = ChargeTexts(poller.allocator(), element);
-      if (room.ok()) room = charge_.Add(poller.allocator(), charged);
-      crowded_ = !room.ok();
-      if (crowded_) charged = 0;
+      const size_t charged = charge_.Add(poller.allocator(), element);
       calls_.push_back({std::make_shared<ElementCall>(map_.function_, std::move(element),
                                                       poller.pipeline(), tuned_),
                         charged});
@@ -164,7 +160,6 @@ class Map : public DatasetOver {
     void Drop(size_t which) {
       charge_.Remove(calls_[which].charged);
       calls_.erase(calls_.begin() + static_cast<std::ptrdiff_t>(which));
-      crowded_ = false;
     }
     // Whatever ends first is good: all calls wake the poller.
     Result<Poll> Others(const Poller& poller, Element* out) {
@@ -183,8 +178,7 @@ class Map : public DatasetOver {
     const bool in_order_;
     const DatasetPtr owner_;
     std::deque<Open> calls_;
-    SteppedCharge charge_;
-    bool crowded_ = false;  // there was no memory for the last one
+    OwedCharge charge_;
     bool ended_ = false;
   };
 

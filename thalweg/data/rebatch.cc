@@ -84,8 +84,8 @@ class Rebatch : public DatasetOver {
     }
 
    private:
-    // All components have so many; one row less is no batch.
-    Result<int64_t> RowsOf(const Element& batch) const {
+    // Of all components; one row less is no batch.
+    Result<int64_t> RowsOf(std::span<const Tensor> batch) const {
       for (size_t i = 0; i < batch.size(); ++i) {
         if (batch[i].rank() == 0) {
           return InvalidArgument("Cannot rebatch a dataset with scalar components: component ", i,
@@ -104,7 +104,7 @@ class Rebatch : public DatasetOver {
       int64_t left = rows, from = first_row_;
       size_t used = 0;  // batches of which nothing is left
       while (left > 0) {
-        const Element& batch = kept_[used];
+        const std::span<const Tensor> batch = kept_[used];
         const int64_t taken = std::min(left, batch[0].dim(0) - from);
         for (size_t i = 0; i < parts.size(); ++i) {
           parts[i].push_back(batch[i].Rows(from, from + taken));

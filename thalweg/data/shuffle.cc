@@ -52,7 +52,7 @@ class Shuffle : public DatasetOver {
       if (rounds_.empty()) return Poll::kEnd;
       // Elements of a repetition come before any of the next.
       const size_t chosen = stream_.Next() % static_cast<uint64_t>(rounds_.front());
-      *out = buffer_.Take(chosen);
+      buffer_.Take(chosen, out);
       --rounds_.front();
       return Poll::kElement;
     }
@@ -107,12 +107,11 @@ class Shuffle : public DatasetOver {
           rounds_.push_back(0);
           any_ = false;
         }
-        Element element;
-        Result<Poll> poll = stage_->Next(poller, &element);
+        Result<Poll> poll = stage_->Next(poller, &element_);
         if (!poll.ok()) return buffer_.Explain(poll.status());
         if (*poll == Poll::kPending) return poll;
         if (*poll == Poll::kElement) {
-          RETURN_IF_ERROR(buffer_.Push(poller.allocator(), std::move(element)));
+          RETURN_IF_ERROR(buffer_.Push(poller.allocator(), std::move(element_)));
           ++rounds_.back();
           any_ = true;
           continue;
@@ -144,7 +143,8 @@ class Shuffle : public DatasetOver {
     uint64_t seed_;
     uint64_t seed2_;
     RandomStream stream_;
-    StagePtr stage_;  // of this repetition; null: it has not begun
+    StagePtr stage_;   // of this repetition; null: it has not begun
+    Element element_;  // the room of the next one
     bool any_ = false;
     int64_t round_ = 0;
     bool ended_ = false;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +23,7 @@ class StateWriter {
  public:
   void Add(int64_t value) { tensors_.push_back(Tensor::Scalar(value)); }
   void Add(const std::string& text) { tensors_.push_back(Tensor::Scalar(text)); }
-  void Add(const Element& element) {
+  void Add(std::span<const Tensor> element) {
     Add(static_cast<int64_t>(element.size()));
     tensors_.insert(tensors_.end(), element.begin(), element.end());
   }

@@ -92,17 +92,17 @@ class Window : public DatasetOver {
    private:
     // A dataset for each component.
     Status Make(Allocator& allocator, Element* out) const {
-      std::vector<const Element*> members;
+      std::vector<std::span<const Tensor>> members;
       for (int64_t i = 0, at = 0; i < window_.size_ && at < static_cast<int64_t>(buffer_.size());
            ++i, at += window_.stride_) {
-        members.push_back(&buffer_[static_cast<size_t>(at)]);
+        members.push_back(buffer_[static_cast<size_t>(at)]);
       }
       const ElementSpec& spec = window_.input_->spec();
       out->clear();
       for (size_t c = 0; c < spec.types.size(); ++c) {
         const auto elements = std::make_shared<KeptElements>("Window");
-        for (const Element* member : members) {
-          RETURN_IF_ERROR(elements->Push(allocator, {(*member)[c]}));
+        for (const std::span<const Tensor> member : members) {
+          RETURN_IF_ERROR(elements->Push(allocator, {member[c]}));
         }
         ASSIGN_OR_RETURN(Tensor dataset,
                          TensorOfList(elements, {{spec.types[c]}, {spec.shapes[c]}}));

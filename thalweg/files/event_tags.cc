@@ -4,7 +4,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <set>
 
 #include "thalweg/proto/json_writer.h"
 
@@ -62,21 +61,32 @@ class TagCollector {
       if (options_.scalars) return nullptr;
       return &tags_[StrCat("[", EventKindName(value.kind), "]")];
     }
-    // Most values are of the tag after the last one's, or of the same.
-    const auto at = tags_.find(name);
-    if (at != tags_.end()) return &at->second;
-    if (refused_.contains(name)) return nullptr;
-    std::string owned(name);
-    if (!NameFits(owned, options_.tag)) {
-      refused_.insert(std::move(owned));
-      return nullptr;
-    }
-    return &tags_[std::move(owned)];
+    // Mostly the tag that followed the last one's before.
+    Seen* seen = last_ != nullptr ? last_->next : nullptr;
+    if (seen == nullptr || *seen->name != name) seen = See(name);
+    if (last_ != nullptr) last_->next = seen;
+    last_ = seen;
+    return seen->tag;
+  }
+
+  struct Seen {
+    const std::string* name = nullptr;
+    EventTag* tag = nullptr;  // null: it does not fit the pattern
+    Seen* next = nullptr;     // what came after it the last time
+  };
+  Seen* See(std::string_view name) {
+    const auto at = seen_.find(name);
+    if (at != seen_.end()) return &at->second;
+    const auto [place, is_new] = seen_.emplace(name, Seen());
+    place->second.name = &place->first;
+    if (NameFits(place->first, options_.tag)) place->second.tag = &tags_[place->first];
+    return &place->second;
   }
 
   std::map<std::string, EventTag, std::less<>>& tags_;
   const EventTagsOptions& options_;
-  std::set<std::string, std::less<>> refused_;  // tags that do not fit the pattern
+  std::map<std::string, Seen, std::less<>> seen_;
+  Seen* last_ = nullptr;
 };
 
 }  // namespace

@@ -70,6 +70,23 @@ TEST_F(EventTagsTest, ScalarsOfBothKinds) {
   EXPECT_EQ(some.runs.size(), 1u);
 }
 
+TEST_F(EventTagsTest, TagsComeInAnyOrder) {
+  std::string bytes;
+  std::map<char, uint64_t> wanted;
+  for (const char tag : std::string_view("xyxyxxzyzxyzzyxxyy")) {
+    bytes += EventBytes(StrCat("summary { value { tag: '", tag, "' simple_value: 1 } }"));
+    ++wanted[tag];
+  }
+  const std::string path = Write("e.tfevents", bytes);
+  for (const std::string pattern : {"", "[xz]"}) {
+    const EventTags tags = *ReadEventTags(fs_, path, {.tag = pattern});
+    const auto& run = tags.runs.at(".");
+    EXPECT_EQ(run.at("x").count, wanted['x']);
+    EXPECT_EQ(run.at("z").count, wanted['z']);
+    EXPECT_EQ(run.size(), pattern.empty() ? 3u : 2u);
+  }
+}
+
 TEST_F(EventTagsTest, WhatStillGrowsIsNoDamage) {
   const std::string good = EventBytes("step: 1 summary { value { tag: 'x' simple_value: 1 } }");
   for (size_t n = 1; n < good.size(); ++n) {

@@ -21,6 +21,33 @@ std::vector<PartialShape> ShapesOf(const FunctionBody& body) {
   return shapes;
 }
 
+bool IsKnown(const Output& ret) {
+  if (ret.dtype() == DType::kResource) return ret.node->output_handle_shape(ret.index) != nullptr;
+  return ret.shape().IsFullyDefined();
+}
+
+// With what is known of the arguments, where that can say more of the results; null where there is
+// no such function.
+std::shared_ptr<const FunctionBody> BodyOfCall(const ShapeContext& c, const FunctionRef& function,
+                                               int first_input) {
+  const Graph& graph = c.node().graph();
+  Result<std::shared_ptr<const FunctionBody>> general =
+      InstantiateFunction(graph.library(), graph.shared_registry(), function);
+  if (!general.ok()) return nullptr;
+  const std::vector<Output>& rets = (*general)->rets;
+  std::vector<ArgShape> args;
+  bool informed = false;
+  for (int i = first_input; i < c.num_inputs(); ++i) {
+    args.push_back({c.input(i), c.input_handle_shape(i)});
+    informed |= c.input(i).known_rank() || args.back().handle != nullptr;
+  }
+  const bool known = std::all_of(rets.begin(), rets.end(), IsKnown);
+  if (known || !informed || args.size() != (*general)->args.size()) return *std::move(general);
+  Result<std::shared_ptr<const FunctionBody>> special =
+      InstantiateFunction(graph.library(), graph.shared_registry(), function, &args);
+  return special.ok() ? *std::move(special) : *std::move(general);
+}
+
 // What a resource's gradient is made of; other types are their own.
 DType GradientType(const Output& input) {
   return input.dtype() == DType::kResource ? VariableType(input) : input.dtype();
@@ -101,23 +128,8 @@ Result<FunctionRef> CalledFunction(const Node& node) {
 
 std::vector<PartialShape> FunctionOutputShapes(const ShapeContext& c, const FunctionRef& function,
                                                int first_input) {
-  const Graph& graph = c.node().graph();
-  const Result<std::shared_ptr<const FunctionBody>> general =
-      InstantiateFunction(graph.library(), graph.shared_registry(), function);
-  if (!general.ok()) return {};
-  std::vector<PartialShape> shapes = ShapesOf(**general);
-  const bool known = std::all_of(shapes.begin(), shapes.end(),
-                                 [](const PartialShape& s) { return s.IsFullyDefined(); });
-  std::vector<ArgShape> args;
-  bool informed = false;
-  for (int i = first_input; i < c.num_inputs(); ++i) {
-    args.push_back({c.input(i), c.input_handle_shape(i)});
-    informed |= c.input(i).known_rank() || args.back().handle != nullptr;
-  }
-  if (known || !informed || args.size() != (*general)->args.size()) return shapes;
-  const Result<std::shared_ptr<const FunctionBody>> special =
-      InstantiateFunction(graph.library(), graph.shared_registry(), function, &args);
-  return special.ok() ? ShapesOf(**special) : shapes;
+  const std::shared_ptr<const FunctionBody> body = BodyOfCall(c, function, first_input);
+  return body == nullptr ? std::vector<PartialShape>() : ShapesOf(*body);
 }
 
 PartialShape CommonShape(const PartialShape& a, const PartialShape& b) {
@@ -158,9 +170,14 @@ Status FunctionCallShape(ShapeContext& c) {
   const Result<FunctionRef> function = CalledFunction(c.node());
   if (!function.ok()) return OkStatus();
   const int first = c.node().op_name() == "RemoteCall" ? 1 : 0;
-  const std::vector<PartialShape> shapes = FunctionOutputShapes(c, *function, first);
-  for (size_t i = 0; i < shapes.size() && static_cast<int>(i) < c.num_outputs(); ++i) {
-    c.set_output(static_cast<int>(i), shapes[i]);
+  const std::shared_ptr<const FunctionBody> body = BodyOfCall(c, *function, first);
+  if (body == nullptr) return OkStatus();
+  for (size_t i = 0; i < body->rets.size() && static_cast<int>(i) < c.num_outputs(); ++i) {
+    const Output& ret = body->rets[i];
+    c.set_output(static_cast<int>(i), ret.shape());
+    if (const HandleShape* handle = ret.node->output_handle_shape(ret.index); handle != nullptr) {
+      c.set_output_handle(static_cast<int>(i), *handle);
+    }
   }
   return OkStatus();
 }

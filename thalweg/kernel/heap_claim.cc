@@ -115,7 +115,7 @@ constexpr std::pair<std::string_view, Share> kShares[] = {
     {"MatrixInverse", {0, 1.25}},
     {"MatrixLogarithm", {0, 4.75}},
     {"MatrixSolve", {kAll, 1.25}},
-    {"MatrixSquareRoot", {0, 8.75}},
+    {"MatrixSquareRoot", {0, 9}},
     {"MatrixTriangularSolve", {kAll, 0.75}},
     {"MergeV2Checkpoints", {0, 1.25}},
     {"NonMaxSuppression", {1, 8.25}},

@@ -195,6 +195,8 @@ Status Model::Prepare(size_t signature, const RunOptions& options) const {
 Status Model::Run(size_t signature, const RunOptions& options, std::span<const Tensor> inputs,
                   std::span<Tensor> outputs, RunMetadata* metadata) const {
   const ModelSignature& wanted = signatures_[signature];
+  // Before its inputs: their types are not known.
+  if (!wanted.usable.ok()) return wanted.usable.WithContext(Label(signature));
   if (inputs.size() != wanted.inputs.size() || outputs.size() != wanted.outputs.size()) {
     return InvalidArgument(Label(signature), ": it has ", wanted.inputs.size(), " inputs and ",
                            wanted.outputs.size(), " outputs, got ", inputs.size(), " and ",

@@ -2,7 +2,7 @@
 // VerifyModel: runs a model with recorded inputs and compares what comes out of its nodes with what
 // was recorded.
 //
-//   ASSIGN_OR_RETURN(Verification found, VerifyModel(*model, place, recorded, {.rtol = 1e-4}));
+//   ASSIGN_OR_RETURN(Verification found, VerifyModel(*model, place, recorded, {.rtol = 1e-4}, {}));
 //   if (found.first >= 0) Use(found.values[static_cast<size_t>(found.first)].tensor);
 //
 // All recorded values come from one step. They are told in the graph's order, so that the first one

@@ -2,7 +2,8 @@
 // Destroyable: a resource that knows what DestroyResourceOp does to it. Of others the container
 // that holds them decides.
 //
-//   if (auto* own = dynamic_cast<Destroyable*>(resource)) return own->Destroy();
+//   auto* own = dynamic_cast<Destroyable*>(resource);
+//   if (own != nullptr && own->Destroy() == Destroyable::Destroyed::kNow) return OkStatus();
 //
 // Threads: all calls from any thread.
 #pragma once

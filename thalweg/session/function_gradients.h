@@ -2,8 +2,7 @@
 // FunctionGradients: the gradients that ExpandFunctions wants of a function's outputs: dense, and
 // none where no path leads.
 //
-//   ASSIGN_OR_RETURN(step,
-//                    ExpandFunctions(step, graph.library(), {.gradients = FunctionGradients}));
+//   ASSIGN_OR_RETURN(step, ExpandFunctions(step, library, {.gradients = FunctionGradients}));
 //
 // Threads: any.
 #pragma once

@@ -4,7 +4,7 @@
 // it.
 //
 //   const InterruptibleConstruction until(ctx.step().cancellation);   // for this thread
-//   ASSIGN_OR_RETURN(Tensor t, Tensor::Allocate(allocator, DType::kString, shape));
+//   ASSIGN_OR_RETURN(Tensor t, Tensor::Allocate(allocator, DType::kString, Shape{n}));
 //
 // Errors: Allocate gives Cancelled; what was made is gone.
 // Threads: one belongs to the thread that made it.

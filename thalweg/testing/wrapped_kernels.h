@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // WrappedKernels: every kernel of a registry, with an object of a test's own around each call.
 //
-//   struct Counting {
-//     Counting(const std::string& op, Context&) { ++calls[op]; }
-//     static inline std::map<std::string, int> calls;
-//   };
+//   struct Counting { Counting(const std::string& op, Context& ctx) { ++Calls()[op]; } };
 //   WrappedKernels<Counting>::Wrap(originals, registry);
 //
 // The object lives until the call returns; of an asynchronous kernel, not while that waits.

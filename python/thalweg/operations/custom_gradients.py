@@ -94,11 +94,14 @@ def custom_gradient(f: Callable[..., object]) -> Callable[..., Any]:
     trainable variables, it is asked with `variables`, and gives (gradients of the arguments, list of those of the variables)."""
     @functools.wraps(f)
     def decorated(*args, **kwargs):
-        tensors = [apply("Identity", [convert_to_tensor(a)]) for a in args]
+        given = [convert_to_tensor(a) for a in args]
+        tensors = [apply("Identity", [g]) for g in given]
+        graph = graph_module.get_default_graph()
+        state = graph._state
+        first = 0 if state.effects is None and state.gradient_place is None else graph._num_nodes()
         result, gradient = f(*tensors, **kwargs)
         results = [convert_to_tensor(r) for r in nest.flatten(result)]
-        graph = graph_module.get_default_graph()
-        variables = _variables_behind(graph, results, tensors)
+        variables = _variables_behind(graph, results, given + tensors, first)
         handles = [apply("Identity", [v._ref_tensor]) for v in variables]
         outputs = [apply("Identity", [r]) for r in results]
         node = _Node(tensors + handles, outputs, _with_variables(gradient, variables) if variables else gradient)
@@ -108,8 +111,9 @@ def custom_gradient(f: Callable[..., object]) -> Callable[..., Any]:
     return decorated
 
 
-def _variables_behind(graph, results, args):
-    """The trainable variables that results depend on other than by way of args."""
+def _variables_behind(graph, results, args, first):
+    """The trainable variables that results depend on other than by way of args; in a tf.function or gradient those alone that f itself
+    reads, whose nodes are those from `first` on."""
     outermost = graph
     while outermost._captures is not None:
         outermost = outermost._outer
@@ -124,7 +128,7 @@ def _variables_behind(graph, results, args):
             tensor = outside[0]
         if tensor in known:
             found[tensor] = known[tensor]
-        elif tensor.op not in seen:
+        elif tensor.op not in seen and (not first or tensor.graph is graph and tensor.op._id >= first):
             seen.add(tensor.op)
             pending += [i for i in tensor.op.inputs if i is not None]
     return list(found.values())

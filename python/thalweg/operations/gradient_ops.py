@@ -47,6 +47,12 @@ def _source(x):
     return x._ref_tensor if hasattr(x, "_ref_tensor") else convert_to_tensor(x)
 
 
+def _inside(body, x):
+    """The same in the body of a function, which reads what is outside by other names: of a reference, its value."""
+    source = _source(x)
+    return source if source.graph is body else body.inside(convert_to_tensor(x) if source.dtype._is_ref_dtype else source)
+
+
 def _differentiable(ys, given):
     """Those of the ys, with their incoming gradients, that are real or complex numbers; TF1 warns of the others."""
     kept = [i for i, y in enumerate(ys) if y.dtype.is_floating or y.dtype.is_complex or y.dtype.base_dtype.name == "resource"]
@@ -121,6 +127,8 @@ def gradients(ys: TensorLike | Sequence[TensorLike], xs: TensorLike | Sequence[T
         return [None if unconnected_gradients == UnconnectedGradients.NONE else apply("ZerosLike", [x]) for x in xs]
     g = ys[0].graph
     g._check_not_finalized()
+    if g._captures is not None:
+        sources, stops = [_inside(g, x) for x in xs], [_inside(g, s) for s in stops]
     scope = g.unique_name(name)
 
     steps = [(node.inputs, node.outputs, node.step(g, scope)) for node in custom_gradients.between(g, ys)]

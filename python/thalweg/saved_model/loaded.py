@@ -24,7 +24,8 @@ class ModelTensor(NamedTuple):
         What the signature calls it.
     tensor : str
         What the graph calls it, "dense/BiasAdd:0".
-    dtype : DType
+    dtype : DType or None
+        None where the signature cannot be run.
     shape : list or None
         None where not even the rank is known, and for a dimension that is not.
     optional : bool
@@ -33,13 +34,13 @@ class ModelTensor(NamedTuple):
 
     name: str
     tensor: str
-    dtype: dtypes.DType
+    dtype: dtypes.DType | None
     shape: list[int | None] | None
     optional: bool
 
     def __str__(self) -> str:
         shape = "" if self.shape is None else f" [{', '.join('?' if d is None else str(d) for d in self.shape)}]"
-        return f"{self.name}: {self.dtype.name}{shape}{' (optional)' if self.optional else ''}"
+        return f"{self.name}: {self.dtype.name if self.dtype else '?'}{shape}{' (optional)' if self.optional else ''}"
 
 
 class ModelSignature(NamedTuple):
@@ -66,7 +67,8 @@ class ModelSignature(NamedTuple):
 
 
 def _tensors(rows):
-    return {row[0]: ModelTensor(row[0], row[1], dtypes.as_dtype(row[2]), row[3], row[4]) for row in rows}
+    """Of a signature that cannot be run the types may not be known."""
+    return {row[0]: ModelTensor(row[0], row[1], dtypes.as_dtype(row[2]) if row[2] else None, row[3], row[4]) for row in rows}
 
 
 class Model(_core.Model):
@@ -179,6 +181,8 @@ class Model(_core.Model):
         ----------
         inputs, values : dict
             Arrays by names of the signature or of tensors, "dense/BiasAdd:0".
+        signature : str, optional
+            Which is run; by default the only one, or "serving_default".
         atol, rtol : float
             Floating-point numbers a and b are equal where |a - b| <= atol + rtol * |b|.
 

@@ -74,6 +74,33 @@ TEST(ResizeTest, OnePixelFillsTheImage) {
             Code::kUnimplemented);
 }
 
+// Channels that are computed at once are those that are computed one by one; nothing is read or
+// written beyond either picture.
+TEST(ResizeTest, ThreeChannelsOfBytesAreResizedAsFloats) {
+  TestWork work;
+  for (const ResizeShape& shape :
+       {ResizeShape{.batch = 2, .rows = 5, .columns = 7, .out_rows = 9, .out_columns = 11},
+        ResizeShape{.batch = 2, .rows = 9, .columns = 40, .out_rows = 3, .out_columns = 6},
+        ResizeShape{
+            .rows = 4, .columns = 9, .out_rows = 6, .out_columns = 9, .align_corners = true},
+        ResizeShape{
+            .rows = 3, .columns = 8, .out_rows = 7, .out_columns = 29, .half_pixel_centers = true},
+        ResizeShape{.rows = 1, .columns = 1, .out_rows = 2, .out_columns = 2}}) {
+    ResizeShape s = shape;
+    s.channels = 3;
+    std::vector<uint8_t> bytes(static_cast<size_t>(s.batch * s.rows * s.columns * 3));
+    uint32_t state = 1;
+    for (uint8_t& byte : bytes)
+      byte = static_cast<uint8_t>((state = state * 1664525 + 1013904223) >> 24);
+    const std::vector<float> floats(bytes.begin(), bytes.end());
+    const auto size = static_cast<size_t>(s.batch * s.out_rows * s.out_columns * 3);
+    std::vector<float> from_bytes(size), from_floats(size);
+    ASSERT_TRUE(ResizeBilinear(work, DType::kUint8, s, bytes.data(), from_bytes.data()).ok());
+    ASSERT_TRUE(ResizeBilinear(work, DType::kFloat, s, floats.data(), from_floats.data()).ok());
+    EXPECT_EQ(from_bytes, from_floats) << s.columns << " to " << s.out_columns;
+  }
+}
+
 TEST(ResizeTest, GradientOfNearestAsksForItsSums) {
   const ResizeShape shape{.rows = 2, .columns = 2, .out_rows = 4, .out_columns = 4};
   const std::vector<Half> grads(16, FromDouble<Half>(1));

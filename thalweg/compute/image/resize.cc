@@ -3,7 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 #include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/move/element.h"
@@ -60,13 +65,63 @@ Status ForOutRows(Work& work, const ResizeShape& s, const Body& body) {
                    });
 }
 
-// One row of the output between two of the input. kChannels: how many there are, or 0 for any
-// number.
+// A pixel's value by straight lines. V is what is computed in.
+template <class V, class T, class Out>
+struct BilinearMix {
+  Out operator()(const T& a, const T& b, const T& c, const T& d, float x, float y) const {
+    const auto value = [](const T& pixel) { return static_cast<V>(ValueOf(pixel)); };
+    const V top = value(a) + (value(b) - value(a)) * static_cast<V>(x);
+    const V bottom = value(c) + (value(d) - value(c)) * static_cast<V>(x);
+    return Out(top + (bottom - top) * static_cast<V>(y));
+  }
+};
+
+// What is done of a row of three channels in another way: how many columns.
+template <class T, class Out, class Mix>
+int64_t MixColumns(const ResizeShape&, const Axis::Between*, float, const T*, const T*, const Mix&,
+                   Out*) {
+  return 0;
+}
+
+#if defined(__x86_64__)
+// The three channels of a pixel and a byte that follows it.
+inline __m128 PixelAt(const uint8_t* at) {
+  int32_t bytes;
+  std::memcpy(&bytes, at, sizeof(bytes));
+  const __m128i zero = _mm_setzero_si128();
+  const __m128i words = _mm_unpacklo_epi8(_mm_cvtsi32_si128(bytes), zero);
+  return _mm_cvtepi32_ps(_mm_unpacklo_epi16(words, zero));
+}
+
+// The channels at once, by the same operations. What follows a pixel is read and written with it, so
+// the last columns of both pictures are left.
+inline int64_t MixColumns(const ResizeShape& s, const Axis::Between* columns, float y,
+                          const uint8_t* above, const uint8_t* below,
+                          const BilinearMix<float, uint8_t, float>&, float* to) {
+  const auto between = [](__m128 from, __m128 until, __m128 weight) {
+    return _mm_add_ps(from, _mm_mul_ps(_mm_sub_ps(until, from), weight));
+  };
+  const __m128 down = _mm_set1_ps(y);
+  int64_t column = 0;
+  for (; column + 1 < s.out_columns && columns[column].high + 1 < s.columns; ++column, to += 3) {
+    const __m128 across = _mm_set1_ps(columns[column].weight);
+    const int64_t left = columns[column].low * 3, right = columns[column].high * 3;
+    const __m128 top = between(PixelAt(above + left), PixelAt(above + right), across);
+    const __m128 bottom = between(PixelAt(below + left), PixelAt(below + right), across);
+    _mm_storeu_ps(to, between(top, bottom, down));
+  }
+  return column;
+}
+#endif
+
+// One row of the output between two of the input. kChannels: how many there are, or 0 for any number.
 template <int64_t kChannels, class T, class Out, class Mix>
 void MixRow(const ResizeShape& s, const Axis::Between* columns, float y, const T* above,
             const T* below, const Mix& mix, Out* to) {
   const int64_t channels = kChannels > 0 ? kChannels : s.channels;
-  for (int64_t column = 0; column < s.out_columns; ++column) {
+  int64_t column = kChannels == 3 ? MixColumns(s, columns, y, above, below, mix, to) : 0;
+  to += column * channels;
+  for (; column < s.out_columns; ++column) {
     const Axis::Between& x = columns[column];
     const int64_t left = x.low * channels, right = x.high * channels;
     for (int64_t c = 0; c < channels; ++c) {
@@ -98,16 +153,9 @@ Status MixFour(Work& work, const ResizeShape& s, const T* input, Out* output, co
   });
 }
 
-// V is what is computed in.
 template <class V, class T, class Out>
 Status Bilinear(Work& work, const ResizeShape& s, const T* input, Out* output) {
-  return MixFour(work, s, input, output,
-                 [](const T& a, const T& b, const T& c, const T& d, float x, float y) {
-                   const auto value = [](const T& pixel) { return static_cast<V>(ValueOf(pixel)); };
-                   const V top = value(a) + (value(b) - value(a)) * static_cast<V>(x);
-                   const V bottom = value(c) + (value(d) - value(c)) * static_cast<V>(x);
-                   return Out(top + (bottom - top) * static_cast<V>(y));
-                 });
+  return MixFour(work, s, input, output, BilinearMix<V, T, Out>());
 }
 
 uint8_t MixBytes(int a, int b, int c, int d, float x_weight, float y_weight) {

@@ -88,8 +88,10 @@ Result<DatasetPtr> MakeSnapshot(Context& ctx, const DatasetAttrs& attrs) {
   ASSIGN_OR_RETURN(options.reader, FunctionArgument(ctx, attrs, "reader_func", {DType::kVariant}));
   ASSIGN_OR_RETURN(options.shard, FunctionArgument(ctx, attrs, "shard_func", input->spec().types));
   if (attrs.Flag("hash_valid", false)) {
-    const AttrValue* const hash = attrs.all.Find("hash");
-    ASSIGN_OR_RETURN(const int64_t number, hash->Get<int64_t>());
+    int64_t number = 0;  // its default is not among the attributes given
+    if (const AttrValue* const hash = attrs.all.Find("hash")) {
+      ASSIGN_OR_RETURN(number, hash->Get<int64_t>());
+    }
     options.folder = StrCat(static_cast<uint64_t>(number));
   }
   return SnapshotDataset(std::move(input), path, std::move(options));

@@ -71,6 +71,11 @@ Status SetLoopShapes(ShapeContext& c, int first_variable) {
   for (size_t i = 0; i < shapes.size() && static_cast<int>(i) < c.num_outputs(); ++i) {
     c.set_output(static_cast<int>(i), shapes[i]);
   }
+  // What goes round stays a handle of that type, of whatever shape.
+  for (size_t i = 0; i < variables.size() && static_cast<int>(i) < c.num_outputs(); ++i) {
+    const HandleShape* const handle = variables[i].handle;
+    if (handle != nullptr) c.set_output_handle(static_cast<int>(i), {handle->dtype, {}});
+  }
   return OkStatus();
 }
 

@@ -35,6 +35,12 @@ library {
     node_def { name: "a" op: "Again" input: "x" }
     ret { key: "y" value: "a:y:0" }
   }
+  function {
+    signature { name: "Same" input_arg { name: "x" type: DT_RESOURCE }
+      output_arg { name: "y" type: DT_RESOURCE } }
+    node_def { name: "i" op: "Identity" input: "x" attr { key: "T" value { type: DT_RESOURCE } } }
+    ret { key: "y" value: "i:output:0" }
+  }
 }
 )";
 
@@ -80,6 +86,25 @@ TEST_F(FunctionalTest, ShapesComeFromTheBody) {
                      .inputs = {{x_, 0}, {x_, 0}},
                      .attrs = {{"Tout", one_}, {"f", square_}}}),
             (PartialShape{2, 3}));
+}
+
+TEST_F(FunctionalTest, AHandleThatCameOutIsOfTheVariableThatWentIn) {
+  const Result<Node*> variable = graph_.AddNode(
+      {.op = "VarHandleOp", .attrs = {{"dtype", DType::kDouble}, {"shape", PartialShape{2, 3}}}});
+  ASSERT_TRUE(variable.ok()) << variable.status().ToString();
+  const Result<Node*> call = graph_.AddNode({.op = "Same", .inputs = {{*variable, 0}}});
+  ASSERT_TRUE(call.ok()) << call.status().ToString();
+  const HandleShape* const handle = (*call)->output_handle_shape(0);
+  ASSERT_NE(handle, nullptr);
+  EXPECT_EQ(handle->dtype, DType::kDouble);
+  EXPECT_EQ(handle->shape, (PartialShape{2, 3}));
+  const FunctionRef same = {"Same", {}};
+  const Result<Node*> loop = graph_.AddNode(
+      {.op = "While", .inputs = {{*variable, 0}}, .attrs = {{"cond", same}, {"body", same}}});
+  ASSERT_TRUE(loop.ok()) << loop.status().ToString();
+  const HandleShape* const of_loop = (*loop)->output_handle_shape(0);
+  ASSERT_NE(of_loop, nullptr);
+  EXPECT_EQ(of_loop->dtype, DType::kDouble);
 }
 
 TEST_F(FunctionalTest, ALoopKeepsWhatItsBodyKeeps) {

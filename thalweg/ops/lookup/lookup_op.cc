@@ -27,13 +27,17 @@ Status FindShape(ShapeContext& c) {
 }
 
 // The keys are a vector where the handle tells that they are scalars.
-Status ExportShape(ShapeContext& c) {
+// Whether input 0 is known for a table whose keys are scalars.
+bool HasScalarKeys(const ShapeContext& c) {
   const Node* const maker = c.node().input(0).node;
-  if (maker == nullptr) return OkStatus();
+  if (maker == nullptr) return false;
   const std::string_view op = maker->op_name();
-  const bool scalar_keys = op.find("HashTable") != std::string_view::npos &&
-                           op.find("DenseHashTable") == std::string_view::npos;
-  if (scalar_keys) c.set_output(0, PartialShape{PartialShape::kUnknownDim});
+  return op.find("HashTable") != std::string_view::npos &&
+         op.find("DenseHashTable") == std::string_view::npos;
+}
+
+Status ExportShape(ShapeContext& c) {
+  if (HasScalarKeys(c)) c.set_output(0, PartialShape{PartialShape::kUnknownDim});
   return OkStatus();
 }
 
@@ -44,6 +48,7 @@ Status InitializeShape(ShapeContext& c) {
 }
 
 Status ImportShape(ShapeContext& c) {
+  if (!HasScalarKeys(c)) return OkStatus();
   ASSIGN_OR_RETURN(const PartialShape keys, c.InputWithRank(1, 1));
   ASSIGN_OR_RETURN(const PartialShape values, c.InputWithRankAtLeast(2, 1));
   if (!values.known_rank()) return OkStatus();

@@ -53,7 +53,8 @@ TEST(StringJoinTest, BySegment) {
   };
   refuse(kSquare, Numbers<int32_t>({-1, 0}), 1, Code::kInvalidArgument, "negative values, got -1");
   refuse(kSquare, Numbers<int32_t>({0, 2}), 2, Code::kInvalidArgument, "got 2 with 2 segments");
-  refuse(kSquare, Numbers<int32_t>({0}), 1, Code::kInvalidArgument, "dimension is 1 while input");
+  refuse(kSquare, Numbers<int32_t>({0}), 1, Code::kInvalidArgument,
+         "Dimensions must be equal, but are 2 and 1 for ");
   refuse(kSquare, Tensor::Scalar(0), 1, Code::kInvalidArgument, "cannot have rank 0");
   refuse(kSquare, Numbers<int32_t>({0, 0}), -1, Code::kInvalidArgument, "non-negative but got -1");
 }
