@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // data_benchmark [RECORDS_FILE [LINES_FILE]]: what stages take for an element, without a session;
-// nanoseconds, the median of 7 passes. Functions are C++: `./dev bench 'data_*'` has those of graphs.
+// nanoseconds, the median of 7 passes. Functions are C++; `./dev bench 'data_*'` has the graphs'.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

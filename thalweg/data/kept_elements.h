@@ -8,8 +8,8 @@
 //
 // Ownership: holds the elements; the charge goes with them.
 // Threads: one at a time; any number where it is const.
-// Errors: ResourceExhausted that names the stage and what it keeps; InvalidArgument for an element of
-// another number of components. Then it keeps what it had.
+// Errors: ResourceExhausted that names the stage and what it keeps; InvalidArgument for an element
+// of another number of components. Then it keeps what it had.
 #pragma once
 
 #include <span>
@@ -91,8 +91,8 @@ class KeptElements {
   Tensor* Place(size_t i) { return &ring_[((begin_ + i) & (places_ - 1)) * stride_]; }
 
   const std::string_view stage_;
-  // A ring that doubles when it is full: a million small elements are one block, and who takes one of
-  // them by chance waits for one line of memory.
+  // A ring that doubles when it is full: a million small elements are one block, and who takes one
+  // of them by chance waits for one line of memory.
   std::vector<Tensor> ring_;
   size_t stride_ = 1;  // tensors of an element: its bytes, its components
   size_t places_ = 0;  // a power of two

@@ -93,7 +93,7 @@ inline __m128 PixelAt(const uint8_t* at) {
   return _mm_cvtepi32_ps(_mm_unpacklo_epi16(words, zero));
 }
 
-// The channels at once, by the same operations. What follows a pixel is read and written with it, so
+// The channels at once, by the same operations. What follows a pixel is read and written too, so
 // the last columns of both pictures are left.
 inline int64_t MixColumns(const ResizeShape& s, const Axis::Between* columns, float y,
                           const uint8_t* above, const uint8_t* below,
@@ -114,7 +114,7 @@ inline int64_t MixColumns(const ResizeShape& s, const Axis::Between* columns, fl
 }
 #endif
 
-// One row of the output between two of the input. kChannels: how many there are, or 0 for any number.
+// One row of the output between two of the input. kChannels: how many there are, 0: any number.
 template <int64_t kChannels, class T, class Out, class Mix>
 void MixRow(const ResizeShape& s, const Axis::Between* columns, float y, const T* above,
             const T* below, const Mix& mix, Out* to) {
