@@ -54,6 +54,9 @@ def test_a_mutex_and_a_summary_writer(tmp_path):
     opened = raw.CreateSummaryFileWriter(writer=writer, logdir=str(tmp_path), max_queue=1, flush_millis=1, filename_suffix="x")
     strict = [raw.DestroyResourceOp(resource=r, ignore_lookup_error=False) for r in (mutex, writer)]
     with tw.Session() as session:
+        with pytest.raises(tw.errors.NotFoundError):  # nobody has locked it
+            session.run(strict[0])
+        session.run(raw.MutexLock(mutex=mutex).op)
         session.run(strict[0])
         session.run(opened)
         session.run(strict[1])
