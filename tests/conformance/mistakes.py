@@ -24,7 +24,8 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 FILE = os.path.join(FOLDER, "recorded_mistakes.json")
 if FOLDER not in sys.path:
     sys.path.insert(0, FOLDER)
-import mistakes_in_pipelines
+import mistakes_in_pipelines  # noqa: F401 -- it adds to the programs
+import mistakes_in_programs
 from heads import head
 from mistakes_in_arguments import ARGUMENTS
 
@@ -34,7 +35,7 @@ ABSENT = re.compile(r"module '?\S+ has no attribute|No module named|.* is not av
 
 def programs():
     """{name: function of tf that makes a graph and yields what is run}"""
-    made = dict(mistakes_in_pipelines.PROGRAMS)
+    made = dict(mistakes_in_programs.PROGRAMS)
     for name, make in ARGUMENTS.items():
         made[name + ", known"] = lambda tf, make=make: with_values(tf, make, True)
         made[name + ", unknown"] = lambda tf, make=make: with_values(tf, make, False)

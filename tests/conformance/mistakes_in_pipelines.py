@@ -2,7 +2,7 @@
 """Mistakes with queues, tables, functions in Python, datasets, layers and recurrent networks, as in mistakes_in_programs.py."""
 import numpy as np
 
-from mistakes_in_programs import PROGRAMS, mistake, simply
+from mistakes_in_programs import mistake, simply
 
 
 # ---- queues ----

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mistakes in whole programs: see mistakes.py. A function makes a graph; what it yields is run, fetches or (fetches, feeds), and the
 values come back to it. The working folder is empty. Python 3.7 and later."""
-import numpy as np
 
 PROGRAMS = {}
 
