@@ -15,18 +15,7 @@ using ::testing::HasSubstr;
 
 class CommandTest : public CommandFolder {
  protected:
-  CommandTest() {
-    tw::Environment environment = tw::Environment::Create({.threads = 0}).OrThrow();
-    tw::Graph g(environment);
-    const tw::Output x = g.Placeholder("x", tw::kFloat, {-1, 2});
-    const tw::Output w = g.Const<float>({1, 2, 3, 4}, {2, 2});
-    const tw::Output bias =
-        g.Op("BiasAdd", {g.Op("MatMul", {x, w}, {}, "m"), g.Const<float>({10, 20}, {2})}, {}, "a");
-    g.Op("Relu", {bias}, {}, "y");
-    WriteFile(Path("model.pb"), g.Export().OrThrow());
-    WriteFile(Path("model.pbtxt"), g.Export(true).OrThrow());
-    WriteFile(Path("x.npy"), NpyOf(tw::Tensor::Of<float>({1, 1, -9, -9}, {2, 2}), "x"));
-  }
+  CommandTest() { WriteModel("BiasAdd", "a"); }
 };
 
 TEST_F(CommandTest, RunWritesWhatTheGraphComputes) {

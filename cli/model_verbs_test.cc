@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "npy.h"
 #include "test_command.h"
 
@@ -15,17 +13,7 @@ using ::testing::HasSubstr;
 
 class ModelVerbsTest : public CommandFolder {
  protected:
-  ModelVerbsTest() {
-    tw::Environment environment = tw::Environment::Create({.threads = 0}).OrThrow();
-    tw::Graph g(environment);
-    const tw::Output x = g.Placeholder("x", tw::kFloat, {-1, 2});
-    const tw::Output w = g.Const<float>({1, 2, 3, 4}, {2, 2});
-    const tw::Output scaled =
-        g.Op("Mul", {g.Op("MatMul", {x, w}, {}, "m"), g.Const<float>({10, 20}, {2})}, {}, "scaled");
-    g.Op("Relu", {scaled}, {}, "y");
-    WriteFile(Path("model.pb"), g.Export().OrThrow());
-    WriteFile(Path("x.npy"), NpyOf(tw::Tensor::Of<float>({1, 1, -9, -9}, {2, 2}), "x"));
-  }
+  ModelVerbsTest() { WriteModel("Mul", "scaled"); }
   std::string Fed() const { return " --feed x=" + Path("x.npy"); }
 };
 
@@ -96,7 +84,8 @@ TEST_F(ModelVerbsTest, InspectTellsTheCosts) {
 }
 
 TEST(NpzTest, ArchivesComeBackAndBadOnesSayWhy) {
-  const std::string path = ::testing::TempDir() + "archive.npz";
+  const thalweg::TemporaryDirectory folder;
+  const std::string path = folder.Path("archive.npz");
   const NamedArrays arrays = {{"a", tw::Tensor::Of<float>({1, 2}, {2})},
                               {"b:0", tw::Tensor::Strings({"x", "yy"}, {2})}};
   WriteNpz(path, arrays);
@@ -118,7 +107,6 @@ TEST(NpzTest, ArchivesComeBackAndBadOnesSayWhy) {
     } catch (const FileError&) {
     }
   }
-  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -15,6 +15,9 @@ class CommandFolder : public ::testing::Test {
  protected:
   std::string Path(const std::string& name) const { return folder_.Path(name); }
   static std::string Golden(const std::string& name);
+  // model.pb and model.pbtxt, y = Relu(NAME), NAME = OP(x w, [10, 20]) with the weights
+  // [[1, 2], [3, 4]], and x.npy, a value of x: [[1, 1], [-9, -9]].
+  void WriteModel(const std::string& op, const std::string& name);
   // The exit status; what the command wrote is in `output`.
   int Run(const std::string& arguments);
   int RunShell(const std::string& command);

@@ -5,7 +5,7 @@
     check_text.py [ROOT]
 
 No file mentions folders outside the checkout or notes to come back later; every C++ and Python source begins with its license
-line; threads of the core are started by its class for them. Comments of C++ end at column 100. Spelling is American, as in the API;
+line; threads of the core are started by its class for them; a test has a temporary folder of its own. Comments of C++ end at column 100. Spelling is American, as in the API;
 "cancelled" keeps two l, as the status code has them.
 """
 import os
@@ -26,6 +26,8 @@ BANNED = (
 MOST_COLUMNS = 100  # of a line of C++ that is a comment; clang-format sees to the others
 THREAD = re.compile(r"\bstd::(?:j?thread\b(?!::)|async\b)|\bpthread_create\b")
 MAY_START_THREADS = re.compile(r"^thalweg/(?:testing/|base/thread\.)|/test_[^/]*$|_(?:test|benchmark|fuzz)\.\w+$")
+TEMPORARY = re.compile(r"\bTempDir\(\)")
+MAY_NAME_TEMPORARY = "thalweg/base/test_temporary_directory.h"
 TERMINATE = re.compile(r"\bstd::terminate\b")  # compilers call it too, so tools/check_built.py cannot tell
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
 
@@ -38,6 +40,8 @@ def check_text(path, text):
             complaints.append(f"{path}:{number}: ends the process")
         if path.startswith(("thalweg/", "cli/")) and THREAD.search(line) and not MAY_START_THREADS.search(path):
             complaints.append(f"{path}:{number}: starts a thread, for which there is thalweg/base/thread.h")
+        if TEMPORARY.search(line) and path.endswith((".cc", ".h")) and path != MAY_NAME_TEMPORARY:
+            complaints.append(f"{path}:{number}: shares a folder with tests beside it; there is thalweg/base/test_temporary_directory.h")
         if path.endswith((".cc", ".h")) and len(line) > MOST_COLUMNS and line.lstrip().startswith(("//", "/*", "* ")):
             complaints.append(f"{path}:{number}: a comment beyond column {MOST_COLUMNS}")
     if path.endswith((".cc", ".h", ".cu", ".c", ".cpp", ".py", ".pyi")) and text.strip():

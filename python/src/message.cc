@@ -223,8 +223,8 @@ PyObject* ParseMessage(PyObject*, PyObject* args) {
   return message ? RootOf(std::move(message)) : RaiseValueError(status.get());
 }
 
-// Makes a tree of bytes that are asked for now; false with an error. It keeps the lock of Python,
-// so that no other thread does the same.
+// Parses the bytes of `self` at the first look into it; false with an error. Python's lock is held
+// meanwhile, so that no other thread does the same.
 bool Read(MessagePartObject* self) {
   const StatusPtr status = NewStatus();
   MessagePtr message(tw_message_parse(self->type, tw_buffer_data(self->unread),

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/model.h"
 
 namespace {
@@ -21,18 +22,14 @@ tw::Environment OneThread() { return tw::Environment::Create({.threads = 1}).OrT
 
 class ConvertTest : public testing::Test {
  protected:
-  ConvertTest() : folder_(fs::path(testing::TempDir()) / "convert_test") {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~ConvertTest() override { fs::remove_all(folder_); }
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
   tw::Model LoadText(const std::string& name, const std::string& text) {
     std::ofstream(folder_ / name) << text;
     return tw::Model::Load(OneThread(), Path(name)).OrThrow();
   }
 
-  const fs::path folder_;
+  const thalweg::TemporaryDirectory directory_;
+  const fs::path folder_ = directory_.path();
 };
 
 void ExpectSameResults(const tw::NamedTensors& a, const tw::NamedTensors& b) {

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <thread>
 
+#include "thalweg/base/test_temporary_directory.h"
+
 namespace {
 
 using testing::ElementsAre;
@@ -164,7 +166,8 @@ TEST(ModelKindsTest, WhatLiesInBranchesAndLoopsIsNoResult) {
       node("turn", "Switch", "input: 'm' input: 'go' ") +
       node("inside", "Neg", "input: 'turn:1' ") + node("up", "Neg", "input: 'turn:1' ") +
       node("next", "NextIteration", "input: 'up' ") + node("exit", "Exit", "input: 'turn' ");
-  const std::string path = testing::TempDir() + "branches.pbtxt";
+  const thalweg::TemporaryDirectory folder;
+  const std::string path = folder.Path("branches.pbtxt");
   std::ofstream(path) << text;
   const tw::Model model = tw::Model::Load(Small(), path).OrThrow();
   EXPECT_THAT(Names(model.Signature().OrThrow().outputs), ElementsAre("exit"));
@@ -173,17 +176,11 @@ TEST(ModelKindsTest, WhatLiesInBranchesAndLoopsIsNoResult) {
         model.Run({{"x", tw::Tensor::Scalar(3.0f)}, {"p", tw::Tensor::Scalar(p)}}).OrThrow();
     EXPECT_EQ(out.at("exit").scalar<float>(), p ? 9.0f : 3.0f);
   }
-  fs::remove(path);
 }
 
 // What is no model, a sentence each.
 class BadModelTest : public testing::Test {
  protected:
-  BadModelTest() : folder_(fs::path(testing::TempDir()) / "bad_model") {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~BadModelTest() override { fs::remove_all(folder_); }
   std::string Path(const std::string& name = "") const { return (folder_ / name).string(); }
   void Write(const std::string& name, const std::string& bytes) {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
@@ -195,7 +192,8 @@ class BadModelTest : public testing::Test {
     return tw::Model::Load(Small(), path).status().message();
   }
 
-  const fs::path folder_;
+  const thalweg::TemporaryDirectory directory_;
+  const fs::path folder_ = directory_.path();
 };
 
 TEST_F(BadModelTest, IsRefusedInOneSentence) {

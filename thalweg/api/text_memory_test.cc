@@ -3,11 +3,11 @@
 // before they are made where a few bytes of input make many, and those of a graph's constants.
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 
 #include "thalweg/api/registries.h"
+#include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/session/session.h"
@@ -237,7 +237,8 @@ TEST_F(TextMemoryTest, LookupsOfALongDefault) {
 }
 
 TEST_F(TextMemoryTest, FilesThatAreRead) {
-  const std::string path = StrCat(::testing::TempDir(), "/text_memory_test_file");
+  const TemporaryDirectory folder;
+  const std::string path = folder.Path("lines");
   const auto write = [&](int64_t megabytes) {
     std::ofstream file(path, std::ios::binary);
     const std::string line = std::string(1023, 'x') + "\n";
@@ -256,7 +257,6 @@ TEST_F(TextMemoryTest, FilesThatAreRead) {
   const Status status = session_->Run(RunOptions(), signature_, values_, {});
   EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.ToString();
   EXPECT_NE(status.message().find(path), std::string_view::npos) << status.ToString();
-  std::remove(path.c_str());
 }
 
 // A table keeps more than the tensors that it was made from, and longer.

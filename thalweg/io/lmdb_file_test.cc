@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "thalweg/base/str_cat.h"
+#include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/io/test_memory_files.h"
 
 namespace thalweg {
@@ -64,8 +65,8 @@ TEST(LmdbFileTest, ThreeLevelsAndValuesOfSeveralPages) {
 
 TEST(LmdbFileTest, AFolderHasItsFile) {
   PosixFileSystem fs;
-  const std::string folder = StrCat(testing::TempDir(), "/lmdb_file_test");
-  ASSERT_TRUE(fs.MakeDirectories(folder).ok());
+  const TemporaryDirectory directory;
+  const std::string& folder = directory.path();
   ASSERT_TRUE(WriteFileAtomically(fs, folder + "/data.mdb", Golden("small")).ok());
   const auto file = LmdbFile::Open(fs, folder);
   ASSERT_TRUE(file.ok()) << file.status().ToString();

@@ -20,6 +20,7 @@
 #include <string>
 #include <thread>
 
+#include "thalweg/base/str_cat.h"
 #include "thalweg/devices/cpu/cpu_device.h"
 #include "thalweg/testing/case_scaling.h"
 #include "thalweg/testing/case_trial.h"
@@ -197,8 +198,9 @@ void TryApart(Sweep& sweep, const std::string& op) {
 int main(int argc, char** argv) {
   using namespace thalweg;
   const std::string only = Flag(argc, argv, "op", ""), from = Flag(argc, argv, "from", "");
-  std::string folder = std::filesystem::temp_directory_path() / "late_kernels_XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr || chdir(folder.c_str()) != 0) return 1;
+  const std::string folder =
+      std::filesystem::temp_directory_path() / StrCat("late_kernels_", ::getpid());
+  if (!std::filesystem::create_directory(folder) || chdir(folder.c_str()) != 0) return 1;
   {
     Sweep sweep(kMegabyte * std::atoll(Flag(argc, argv, "megabytes", "64").c_str()),
                 std::atof(Flag(argc, argv, "late-ms", "100").c_str()));

@@ -193,6 +193,8 @@ def test_wording_fails(line):
 
 
 def test_terminate_is_ours_to_refuse():
+    shared = check_text.check_text("cli/a_test.cc", GOOD + 'Write(::testing::TempDir() + "x");\n')
+    assert len(shared) == 1 and "a folder with tests beside it" in shared[0]
     assert check_text.check_text("thalweg/a.cc", GOOD + "std::terminate();\n") == ["thalweg/a.cc:3: ends the process"]
 
 

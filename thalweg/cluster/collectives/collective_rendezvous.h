@@ -50,7 +50,7 @@ class CollectiveRendezvous {
   CollectiveGroups& groups() { return groups_; }
   // The numbers of steps whose members are in several sessions.
   StepSequences& sequences() { return sequences_; }
-  // The number of a step that this session begins with this key: it asks the leader where it must.
+  // The number of the step that begins here with this key; the leader is asked where it must be.
   Result<int64_t> BeginStep(uint32_t master, int64_t graph_key, const RpcCallOptions& call)
       EXCLUDES(mutex_);
   // "/job:ps/replica:0/task:0" of a leader as a configuration names it. InvalidArgument.

@@ -2,34 +2,28 @@
 // TestCertificates: an authority and tasks that it signs, made by the openssl command in a folder
 // of a test.
 //
-//   TestCertificates certificates("my_test");
+//   TestCertificates certificates;
 //   const TlsFiles files = certificates.Make("task");
 //
 // Ownership: the folder goes with it.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 
+#include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/cluster/transport/grpc/tls.h"
 
 namespace thalweg {
 
 class TestCertificates {
  public:
-  explicit TestCertificates(const std::string& name)
-      : folder_(::testing::TempDir() + "/certificates_" + std::to_string(::getpid()) + "_" + name) {
-    std::filesystem::create_directories(folder_);
+  TestCertificates() {
     Run("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -keyout "
         "ca.key -out ca.crt -subj /CN=authority");
   }
-  ~TestCertificates() { std::filesystem::remove_all(folder_); }
-  TestCertificates(const TestCertificates&) = delete;
-  TestCertificates& operator=(const TestCertificates&) = delete;
 
   // `hosts` as subjectAltName says them.
   TlsFiles Make(const std::string& name, const std::string& hosts = "IP:127.0.0.1,DNS:localhost") {
@@ -41,15 +35,16 @@ class TestCertificates {
         name + ".crt");
     return {Path(name + ".crt"), Path(name + ".key"), Path("ca.crt")};
   }
-  std::string Path(const std::string& file) const { return folder_ + "/" + file; }
+  std::string Path(const std::string& file) const { return folder_.Path(file); }
 
  private:
   void Run(const std::string& arguments) {
-    const std::string command = "cd " + folder_ + " && openssl " + arguments + " 2> log || cat log";
+    const std::string command =
+        "cd " + folder_.path() + " && openssl " + arguments + " 2> log || cat log";
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
   }
 
-  const std::string folder_;
+  const TemporaryDirectory folder_;
 };
 
 }  // namespace thalweg

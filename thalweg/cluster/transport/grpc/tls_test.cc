@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 class TlsTest : public ::testing::Test {
  protected:
-  TlsTest() : ours_("ours"), others_("others") {
+  TlsTest() {
     task_ = ours_.Make("task");
     stranger_ = others_.Make("stranger");
   }
