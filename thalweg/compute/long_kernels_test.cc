@@ -18,13 +18,17 @@
 #include "thalweg/compute/ctc/ctc.h"
 #include "thalweg/compute/image/distorted_box.h"
 #include "thalweg/compute/image/suppress.h"
+#include "thalweg/compute/interruptible.h"
 #include "thalweg/compute/interruption.h"
 #include "thalweg/compute/linalg/linalg.h"
 #include "thalweg/compute/move/unique.h"
 #include "thalweg/compute/pool/dilation2d.h"
+#include "thalweg/compute/reduce/scan.h"
 #include "thalweg/compute/signal/fft.h"
 #include "thalweg/compute/sort.h"
 #include "thalweg/compute/test_work.h"
+#include "thalweg/compute/text/base64.h"
+#include "thalweg/compute/text/unicode.h"
 
 namespace thalweg::compute {
 namespace {
@@ -51,6 +55,18 @@ TEST_F(CtcWorkTest, StopsWhenItIsCancelled) {
   work.cancel = true;
   EXPECT_EQ(Loss(work).code(), Code::kCancelled);
   EXPECT_EQ(Search(work).code(), Code::kCancelled);
+}
+
+// The labels that were found lie as deep as the input is long.
+TEST_F(CtcWorkTest, FreesWhatItFoundInALongInput) {
+  constexpr int64_t kLong = 300'000;
+  TestWork work;
+  std::vector<float> turns(3 * kLong);
+  for (int64_t t = 0; t < kLong; ++t) turns[static_cast<size_t>(3 * t + t % 2)] = 9;
+  const CtcLogits<float> changing{turns.data(), kLong, 3, 3};
+  const auto found = CtcBeamSearch(work, changing, 1, 1, false);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ((*found)[0].labels.size(), static_cast<size_t>(kLong));
 }
 
 TEST_F(CtcWorkTest, AsksForWhatItNeeds) {
@@ -135,6 +151,41 @@ TEST(CancelLooksTest, LookEverySoManyThings) {
   CancelLooks of_large(patient);
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(of_large.Did(1'000'000).ok());
   EXPECT_EQ(patient.asked(), 10);
+}
+
+// f() looks more often than thrice, and ends at its third look.
+template <class F>
+void ExpectEndsEarly(const F& f) {
+  CancelledLater patient(1 << 30), hasty(3);
+  EXPECT_TRUE(Interruptibly(patient, f).ok());
+  EXPECT_GT(patient.asked(), 3);
+  EXPECT_EQ(Interruptibly(hasty, f).code(), Code::kCancelled);
+  EXPECT_EQ(hasty.asked(), 3);
+}
+
+TEST(LongTextWorkTest, EndsWithinOneText) {
+  const std::string text(1 << 20, 'a');
+  ExpectEndsEarly([&] { EncodeBase64(text, true); });
+  ExpectEndsEarly([&] { DecodeBase64(text); });
+  const auto decoder = TextDecoder::Make("UTF-8");
+  ASSERT_TRUE(decoder.ok());
+  ExpectEndsEarly([&] { decoder->Decode(text, [](int32_t, int64_t) {}); });
+}
+
+TEST(ScanWorkTest, EndsWithinOneLine) {
+  constexpr int64_t kSize = 1 << 20;
+  std::vector<float> x(kSize, 1), y(kSize);
+  const auto run = [&](Work& work) {
+    return Scan(work, ScanOp::kSum, DType::kFloat, {.outer = 1, .size = kSize, .inner = 1},
+                x.data(), y.data());
+  };
+  CancelledLater patient(1 << 30), hasty(4);
+  EXPECT_TRUE(run(patient).ok());
+  EXPECT_EQ(y.back(), kSize);
+  EXPECT_GT(patient.asked(), 10);
+  y.back() = 0;
+  EXPECT_EQ(run(hasty).code(), Code::kCancelled);
+  EXPECT_EQ(y.back(), 0);
 }
 
 void ExpectFftStops(const std::vector<int64_t>& length) {

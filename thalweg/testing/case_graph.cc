@@ -9,6 +9,7 @@
 namespace thalweg {
 
 namespace av = pb::AttrValue;
+namespace tp = pb::TensorProto;
 
 std::vector<Message*> NodesOf(Message& graph_def) {
   const std::span<Message* const> nodes = graph_def.MutableMessages(pb::GraphDef::kNode);
@@ -35,9 +36,28 @@ Tensor ValueOf(const Message& node) {
   return tensor.ok() ? std::move(*tensor) : Tensor();
 }
 
+namespace {
+
+// Lists of numbers take many times as long to write and read as their bytes.
+void SetContent(const Tensor& value, Message& node) {
+  Message* const attr = node.MapMutable(pb::NodeDef::kAttr, "value");
+  attr->Clear();
+  Message* const tensor = attr->Mutable(av::kTensor);
+  tensor->SetInt(tp::kDtype, static_cast<int64_t>(value.dtype()));
+  ShapeToProto(value.shape(), tensor->Mutable(tp::kTensorShape));
+  tensor->SetString(tp::kTensorContent,
+                    {static_cast<const char*>(value.raw_data()), value.bytes()});
+}
+
+}  // namespace
+
 void SetValue(Message& node, const Tensor& value, Message& graph_def) {
   SetAttr(node, "dtype", value.dtype());
-  SetAttr(node, "value", value);
+  if (value.num_elements() > 1 && IsPlain(value.dtype())) {
+    SetContent(value, node);
+  } else {
+    SetAttr(node, "value", value);
+  }
   for (Message* reader : NodesOf(graph_def)) {
     if (reader->GetString(pb::NodeDef::kOp) != "PlaceholderWithDefault") continue;
     if (reader->Repeated<std::string_view>(pb::NodeDef::kInput).front() !=
@@ -58,12 +78,15 @@ Tensor Reshaped(const Tensor& from, const Shape& shape) {
     }
     return std::move(*made);
   }
-  const size_t width = DTypeStride(from.dtype());
   auto* to = static_cast<uint8_t*>(made->mutable_raw_data());
-  if (n == 0) std::fill_n(to, made->bytes(), uint8_t{0});
-  for (int64_t i = 0; i < made->num_elements() && n > 0; ++i) {
-    std::copy_n(static_cast<const uint8_t*>(from.raw_data()) + static_cast<size_t>(i % n) * width,
-                width, to + static_cast<size_t>(i) * width);
+  const size_t bytes = made->bytes();
+  size_t done = std::min(from.bytes(), bytes);
+  std::copy_n(static_cast<const uint8_t*>(from.raw_data()), done, to);
+  if (done == 0) std::fill_n(to, bytes, uint8_t{0});
+  while (done > 0 && done < bytes) {
+    const size_t more = std::min(done, bytes - done);
+    std::copy_n(to, more, to + done);
+    done += more;
   }
   return std::move(*made);
 }

@@ -25,6 +25,12 @@ int64_t BytesOf(const Tensor& value) {
   return bytes + static_cast<int64_t>(TextHeapBytes(value.flat<std::string>()));
 }
 
+int64_t BytesIn(Message& graph_def) {
+  int64_t bytes = 0;
+  for (const Message* node : ConstsOf(graph_def)) bytes += BytesOf(ValueOf(*node));
+  return bytes;
+}
+
 // What of a graph is scaled.
 struct Way {
   int64_t dim = 0;       // all dimensions of this size; 0: `only` says which
@@ -172,23 +178,18 @@ std::vector<Way> WaysOf(Message& graph_def) {
 
 }  // namespace
 
-int64_t BytesOfConsts(const Message& graph_def) {
-  int64_t bytes = 0;
-  OwnedMessage copy = Clone(graph_def);
-  for (const Message* node : ConstsOf(*copy)) bytes += BytesOf(ValueOf(*node));
-  return bytes;
-}
+int64_t BytesOfConsts(const Message& graph_def) { return BytesIn(*Clone(graph_def)); }
 
 std::vector<OwnedMessage> ScaledCases(const Message& graph_def, int64_t bytes) {
   std::vector<OwnedMessage> scaled;
   std::set<std::string> seen;
   OwnedMessage original = Clone(graph_def);
+  const int64_t before = BytesIn(*original);
   for (const Way& way : WaysOf(*original)) {
-    const int64_t before = BytesOfConsts(graph_def);
     for (int64_t times = 2; times <= kMostTimes; times *= 2) {
       OwnedMessage trial = Clone(graph_def);
       Scaler(way, times, *trial).Run();
-      const int64_t now = BytesOfConsts(*trial);
+      const int64_t now = BytesIn(*trial);
       const bool counts = way.dim == 0 && way.of == Way::Of::kNumber;
       if (!counts && now <= before) break;  // nothing to scale
       // A number is scaled to what is as large if it is a size of bytes.

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "thalweg/compute/interruptible.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -142,6 +144,7 @@ Result<WavSound> ReadWav16(std::string_view file) {
 void WavSamples(const WavSound& sound, int64_t frames, int64_t channels, float* out) {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(sound.samples.data());
   for (int64_t i = 0; i < frames; ++i) {
+    LookAtBlocks(static_cast<size_t>(i));
     for (int64_t c = 0; c < channels; ++c, ++out) {
       *out = 0;
       if (i >= sound.frames) continue;

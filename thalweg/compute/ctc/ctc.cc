@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <set>
@@ -105,7 +106,7 @@ struct Entry {
   Entry* parent = nullptr;
   int64_t label = -1;
   Probability before, now;
-  std::unordered_map<int64_t, std::unique_ptr<Entry>> children;
+  std::unordered_map<int64_t, Entry*> children;
   int64_t number = 0;  // in the order in which they were made
 
   bool active() const { return now.total != kZero; }
@@ -146,7 +147,8 @@ class Beam {
     }
     for (Entry* b : branches) {
       if (work_.cancelled()) return Cancelled("the step was cancelled");
-      if (IsCandidate(b->before.total) && !Grow(*b, y)) return OutOfScratch();
+      if (!IsCandidate(b->before.total) || Grow(*b, y)) continue;
+      return work_.cancelled() ? Cancelled("the step was cancelled") : OutOfScratch();
     }
     return OkStatus();
   }
@@ -167,9 +169,10 @@ class Beam {
     return static_cast<bool>(*rooms_.back());
   }
 
-  // False: there is no memory.
+  // False: there is no memory, or the work is cancelled.
   bool Grow(Entry& b, const double* y) {
     for (int64_t label = 0; label + 1 < classes_; ++label) {
+      if (label % kLabelsPerLook == kLabelsPerLook - 1 && work_.cancelled()) return false;
       const double total = y[label] + (label == b.label ? b.before.blank : b.before.total);
       const auto found = b.children.find(label);
       if (found != b.children.end() && found->second->active()) continue;
@@ -177,10 +180,10 @@ class Beam {
         if (found != b.children.end()) found->second->before = found->second->now = Probability();
         continue;
       }
-      std::unique_ptr<Entry>& child = b.children[label];
+      Entry*& child = b.children[label];
       if (child == nullptr) {
         if (!HasRoom()) return false;
-        child = std::make_unique<Entry>();
+        child = &entries_.emplace_back();
         child->parent = &b;
         child->label = label;
         child->number = ++made_;
@@ -191,16 +194,19 @@ class Beam {
         leaves_.erase(std::prev(leaves_.end()));
         worst->now = Probability();
       }
-      leaves_.insert(child.get());
+      leaves_.insert(child);
     }
     return true;
   }
+
+  static constexpr int64_t kLabelsPerLook = 4096;
 
   Work& work_;
   std::vector<std::unique_ptr<Scratch<char>>> rooms_;
   const size_t width_;
   const int64_t classes_;
   Entry root_;
+  std::deque<Entry> entries_;  // all but the root: a path of them may be as long as the input
   int64_t made_ = 0;
   std::set<Entry*, IsBetter> leaves_;
 };
@@ -231,7 +237,7 @@ Result<double> CtcLoss(Work& work, const CtcLogits<T>& logits, const std::vector
   }
   Scratch<double> y(work, steps * classes), alpha(work, places), beta(work, places);
   if (!y || !alpha || !beta) return OutOfScratch();
-  for (int64_t t = 0; t < steps; ++t) {
+  for (int64_t t = 0; t < steps && !work.cancelled(); ++t) {
     LogProbabilities(logits.row(t), classes, y.get() + t * classes);
   }
   Forward(work, lattice, y.get(), steps, classes, alpha.get());

@@ -104,7 +104,7 @@ template <class T>
 Status AvgPoolGradAs(Work& work, const PoolShape& s, const void* out_grad, void* in_grad) {
   constexpr bool kApart = !std::is_same_v<T, Value<T>>;
   const int64_t block = ChannelBlock(s), blocks = (s.channels + block - 1) / block;
-  return ForShards(work, s.batch * blocks, [&](int64_t shard) {
+  return ForLookingShards(work, s.batch * blocks, [&](int64_t shard) {
     const int64_t image = shard / blocks, channel = shard % blocks * block;
     const int64_t count = std::min(block, s.channels - channel);
     Scratch<int64_t> room(work, SaturatedWindow(s));
@@ -127,6 +127,7 @@ Status AvgPoolGradAs(Work& work, const PoolShape& s, const void* out_grad, void*
     zero.ReachPixel(s.InPixels());
     if constexpr (kApart) {
       for (int64_t p = 0; p < s.InPixels(); ++p) {
+        Interruption::Look();
         for (int64_t c = 0; c < count; ++c) dx[p * s.channels + c] = T(to[p * count + c]);
       }
     }

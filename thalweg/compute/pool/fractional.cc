@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/interruptible.h"
 
 namespace thalweg::compute {
 namespace {
@@ -82,6 +83,7 @@ void ForWindows(const FractionalShape& s, const Body& body) {
 template <class Body>
 void ForPixels(const FractionalShape& s, Range rows, Range columns, const Body& body) {
   for (int64_t r = rows.begin; r < rows.end; ++r) {
+    Interruption::Look();
     for (int64_t c = columns.begin; c < columns.end; ++c) body(r * s.columns + c);
   }
 }
@@ -165,9 +167,10 @@ Status FractionalPool(Work& work, DType dtype, bool maximum, const FractionalSha
   return WithType<PoolTypes>(dtype, "fractional pooling", [&]<class T>() {
     const T* x = static_cast<const T*>(in);
     T* y = static_cast<T*>(out);
-    return ForBlocks(work, s.batch, 1, [&](int64_t image, int64_t) {
+    return ForLookingShards(work, s.batch, [&](int64_t image) {
       PoolImage(s, maximum, x + image * s.rows * s.columns * s.channels,
                 y + image * s.OutRows() * s.OutColumns() * s.channels);
+      return true;
     });
   });
 }
@@ -178,9 +181,10 @@ Status FractionalPoolGrad(Work& work, DType dtype, bool maximum, const Fractiona
     const T *x = static_cast<const T*>(in), *dy = static_cast<const T*>(out_grad);
     T* dx = static_cast<T*>(in_grad);
     const int64_t in_size = s.rows * s.columns * s.channels;
-    return ForBlocks(work, s.batch, 1, [&](int64_t image, int64_t) {
+    return ForLookingShards(work, s.batch, [&](int64_t image) {
       GradImage(s, maximum, maximum ? x + image * in_size : nullptr,
                 dy + image * s.OutRows() * s.OutColumns() * s.channels, dx + image * in_size);
+      return true;
     });
   });
 }

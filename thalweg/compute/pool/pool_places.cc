@@ -145,7 +145,7 @@ Status MaxPoolGradAs(Work& work, const PoolShape& s, const void* in, const void*
   const int64_t size = s.InPixels() * s.channels, block = ChannelBlock(s);
   const int64_t blocks = (s.channels + block - 1) / block;
   RETURN_IF_ERROR(CheckTaps(s));
-  return ForShards(work, s.batch * blocks, [&](int64_t shard) {
+  return ForLookingShards(work, s.batch * blocks, [&](int64_t shard) {
     Scratch<int64_t> room(work, SaturatedWindow(s));
     if (!room) return false;
     PoolTaps taps(s, s.channels, room.get());
@@ -173,17 +173,19 @@ Status MaxPoolGradOfPlacesAs(Work& work, const PoolShape& s, bool include_batch,
   T* dx = static_cast<T*>(in_grad);
   const int64_t in_size = s.InPixels() * s.channels, out_size = s.OutPixels() * s.channels;
   std::atomic<int64_t> bad{-1};
-  RETURN_IF_ERROR(ForBlocks(work, s.batch, 1, [&](int64_t image, int64_t) {
+  RETURN_IF_ERROR(ForLookingShards(work, s.batch, [&](int64_t image) {
     std::fill_n(dx + image * in_size, in_size, T(0));
     const int64_t base = include_batch ? image * in_size : 0;
     for (int64_t i = image * out_size; i < (image + 1) * out_size; ++i) {
+      Interruption::Look();
       if (places[i] < base || places[i] - base >= in_size) {
         bad = i;
-        return;
+        return true;
       }
       T& to = dx[image * in_size + places[i] - base];
       to = PoolSum(to, dy[i]);
     }
+    return true;
   }));
   if (bad < 0) return OkStatus();
   return InvalidArgument("argmax must lie inside its image of ", in_size, " elements, got ",

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/interruptible.h"
 #include "thalweg/compute/pool/pool.h"
 
 namespace thalweg::compute {
@@ -121,6 +122,7 @@ void ForWindowsOfRows(const PoolShape& s, int64_t begin, int64_t end, const Body
   for (int64_t row = begin; row < end; ++row) {
     const PoolSpan planes(s.planes, row / s.rows.output), rows(s.rows, row % s.rows.output);
     for (int64_t column = 0; column < s.columns.output; ++column) {
+      Interruption::Look();
       body(row * s.columns.output + column, PoolView{planes, rows, PoolSpan(s.columns, column)});
     }
   }
@@ -141,7 +143,7 @@ Status ForRowBlocks(Work& work, const PoolShape& s, const Body& body) {
   const int64_t grain =
       std::clamp<int64_t>(kPoolGrain / looked, 1, std::max<int64_t>(1, OutRows(s)));
   const int64_t blocks = (OutRows(s) + grain - 1) / grain;
-  return ForShards(work, s.batch * blocks, [&](int64_t shard) {
+  return ForLookingShards(work, s.batch * blocks, [&](int64_t shard) {
     const int64_t begin = shard % blocks * grain;
     return body(shard / blocks, begin, std::min(OutRows(s), begin + grain));
   });

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "thalweg/compute/interruptible.h"
 #include "thalweg/compute/random/philox_fill.h"
 #include "thalweg/compute/reduce/nearest.h"
 
@@ -77,6 +78,7 @@ int64_t KMC2Chain(uint64_t seed, const float* distances, int64_t n) {
   PhiloxNumbers numbers{Philox(seed)};
   int64_t at = 0;
   for (int64_t i = 1; i < n; ++i) {
+    LookAtBlocks(static_cast<size_t>(i));
     if (distances[i] > UniformFloat(numbers.Next()) * distances[at]) at = i;
   }
   return at;

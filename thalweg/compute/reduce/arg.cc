@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/interruptible.h"
 #include "thalweg/compute/reduce/reduce.h"
 
 namespace thalweg::compute {
@@ -29,7 +30,7 @@ Status ArgAs(Work& work, ArgOp op, int64_t outer, int64_t size, int64_t inner, c
   const T* x = static_cast<const T*>(in);
   const int64_t blocks = (inner + kColumns - 1) / kColumns;
   const int64_t grain = std::max<int64_t>(1, 32768 / (size * std::min(inner, kColumns)));
-  return ForBlocks(work, outer * blocks, grain, [&](int64_t begin, int64_t end) {
+  return ForLookingBlocks(work, outer * blocks, grain, [&](int64_t begin, int64_t end) {
     decltype(ValueOf(T())) best[kColumns];
     int64_t place[kColumns];
     for (int64_t b = begin; b < end; ++b) {
@@ -41,6 +42,7 @@ Status ArgAs(Work& work, ArgOp op, int64_t outer, int64_t size, int64_t inner, c
         place[c] = 0;
       }
       for (int64_t r = 1; r < size; ++r) {
+        LookAtBlocks(static_cast<size_t>(r));
         for (int64_t c = 0; c < columns; ++c) {
           const auto v = ValueOf(from[r * inner + c]);
           const bool better = op == ArgOp::kMax ? v > best[c] : v < best[c];

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/interruptible.h"
 
 namespace thalweg::compute {
 namespace {
@@ -27,6 +28,7 @@ template <class T>
 void Count(const BinShape& shape, const int64_t* values, const int64_t* rows, const T* weights,
            T* out) {
   for (int64_t i = 0; i < shape.count; ++i) {
+    LookAtBlocks(static_cast<size_t>(i));
     if (values[i] < 0 || values[i] >= shape.bins) continue;
     T& bin = out[(rows == nullptr ? 0 : rows[i] * shape.bins) + values[i]];
     bin = shape.binary ? T(1) : Sum(bin, weights == nullptr ? T(1) : weights[i]);
@@ -54,8 +56,9 @@ Status HistogramFixedWidth(std::span<const T> values, T low, T high, std::span<C
   const Real first = static_cast<Real>(low);
   // Halves first: the difference of two finite numbers may not be finite.
   const Real width = (static_cast<Real>(high) / 2 - first / 2) / bins * 2;
-  for (const T value : values) {
-    const Real place = std::floor((static_cast<Real>(value) - first) / width);
+  for (size_t i = 0; i < values.size(); ++i) {
+    LookAtBlocks(i);
+    const Real place = std::floor((static_cast<Real>(values[i]) - first) / width);
     if (std::isnan(place)) return InvalidArgument("Histogram values must not contain NaN");
     const Real bin = std::clamp(place, Real(0), bins - 1);
     ++out[std::min(static_cast<size_t>(bin), out.size() - 1)];

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/interruptible.h"
 
 namespace thalweg::compute {
 namespace {
@@ -34,6 +35,7 @@ void ScanLine(ScanOp op, const ScanShape& s, const T* in, T* out) {
   using W = decltype(Widen(T{}));
   W sum = op == ScanOp::kSum ? W(0) : W(1);
   for (int64_t k = 0; k < s.size; ++k) {
+    LookAtBlocks(static_cast<size_t>(k));
     const int64_t i = (s.reverse ? s.size - 1 - k : k) * s.inner;
     const W value = Widen(in[i]);
     if (s.exclusive) out[i] = T(sum);
@@ -46,7 +48,7 @@ template <class T>
 Status Run(Work& work, ScanOp op, const ScanShape& s, const void* in, void* out) {
   const int64_t lines = s.outer * s.inner;
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.size));
-  return ForBlocks(work, lines, grain, [&](int64_t line, int64_t end) {
+  return ForLookingBlocks(work, lines, grain, [&](int64_t line, int64_t end) {
     for (; line < end; ++line) {
       const int64_t begin = line / s.inner * s.size * s.inner + line % s.inner;
       ScanLine(op, s, static_cast<const T*>(in) + begin, static_cast<T*>(out) + begin);

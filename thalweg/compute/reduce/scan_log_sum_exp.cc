@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "thalweg/compute/interruptible.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -25,6 +27,7 @@ void ScanLine(const ScanShape& s, const T* in, T* out) {
   using W = std::conditional_t<std::is_same_v<T, double>, double, float>;
   W sum = -std::numeric_limits<W>::infinity();
   for (int64_t k = 0; k < s.size; ++k) {
+    LookAtBlocks(static_cast<size_t>(k));
     const int64_t i = (s.reverse ? s.size - 1 - k : k) * s.inner;
     const W value = static_cast<W>(in[i]);
     if (s.exclusive) out[i] = T(sum);
@@ -40,7 +43,7 @@ Status ScanLogSumExp(Work& work, DType dtype, const ScanShape& s, const void* in
   ForEachType<FloatTypes>([&]<class T> {
     if (kDTypeOf<T> != dtype) return;
     const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.size));
-    status = ForBlocks(work, s.outer * s.inner, grain, [&](int64_t line, int64_t end) {
+    status = ForLookingBlocks(work, s.outer * s.inner, grain, [&](int64_t line, int64_t end) {
       for (; line < end; ++line) {
         const int64_t begin = line / s.inner * s.size * s.inner + line % s.inner;
         ScanLine(s, static_cast<const T*>(in) + begin, static_cast<T*>(out) + begin);

@@ -5,6 +5,8 @@
 #include <complex>
 #include <limits>
 
+#include "thalweg/compute/interruptible.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -39,7 +41,9 @@ Status TransposeCsr(DType dtype, const CsrView& a, bool conjugate, int32_t* star
     const T* from = static_cast<const T*>(a.values);
     T* to = static_cast<T*>(values);
     for (int64_t row = 0; row < a.rows; ++row) {
+      Interruption::Look();
       for (int32_t i = a.starts[row]; i < a.starts[row + 1]; ++i) {
+        LookAtBlocks(static_cast<size_t>(i));
         const int32_t at = next[static_cast<size_t>(a.places[i])]++;
         places[at] = static_cast<int32_t>(row);
         to[at] = conjugate ? Conjugate(from[i]) : from[i];
@@ -62,6 +66,7 @@ Result<CsrPattern> ProductPattern(const CsrView& a, const CsrView& b) {
   made.starts.push_back(0);
   std::vector<int32_t> row_places;
   for (int64_t row = 0; row < a.rows; ++row) {
+    Interruption::Look();
     row_places.clear();
     for (int32_t i = a.starts[row]; i < a.starts[row + 1]; ++i) {
       const int32_t k = a.places[i];

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/cancel_looks.h"
 
 namespace thalweg::compute {
 namespace {
@@ -24,9 +25,12 @@ const std::vector<double>& Limits() {
 }
 
 template <class T>
-Status Count(const T* values, int64_t count, Histogram& h, std::vector<double>& buckets) {
+Status Count(const Work& work, const T* values, int64_t count, Histogram& h,
+             std::vector<double>& buckets) {
   const std::vector<double>& limits = Limits();
+  CancelLooks looks(work);
   for (int64_t i = 0; i < count; ++i) {
+    RETURN_IF_ERROR(looks.Did());
     const auto x = static_cast<double>(ValueOf(values[i]));
     if (std::isnan(x)) return InvalidArgument("Nan in summary histogram");
     if (std::isinf(x)) return InvalidArgument("Infinity in summary histogram");
@@ -44,12 +48,12 @@ Status Count(const T* values, int64_t count, Histogram& h, std::vector<double>& 
 
 }  // namespace
 
-Result<Histogram> HistogramOf(DType dtype, const void* values, int64_t count) {
+Result<Histogram> HistogramOf(const Work& work, DType dtype, const void* values, int64_t count) {
   Histogram h;
   const std::vector<double>& limits = Limits();
   std::vector<double> buckets(limits.size());
   RETURN_IF_ERROR(WithType<RealTypes>(dtype, "a histogram", [&]<class T>() {
-    return Count(static_cast<const T*>(values), count, h, buckets);
+    return Count(work, static_cast<const T*>(values), count, h, buckets);
   }));
   for (size_t i = 0; i < limits.size(); ++i) {
     const bool last_of_empty = i + 1 == limits.size() || buckets[i + 1] > 0;

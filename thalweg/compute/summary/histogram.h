@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "thalweg/base/status.h"
+#include "thalweg/compute/work.h"
 #include "thalweg/tensor/dtype.h"
 
 namespace thalweg::compute {
@@ -22,6 +23,6 @@ struct Histogram {
 };
 
 // InvalidArgument that says "Nan" or "Infinity" when there is one among the values.
-Result<Histogram> HistogramOf(DType dtype, const void* values, int64_t count);
+Result<Histogram> HistogramOf(const Work& work, DType dtype, const void* values, int64_t count);
 
 }  // namespace thalweg::compute

@@ -14,12 +14,13 @@ namespace thalweg::compute {
 namespace {
 
 TEST(HistogramTest, NothingAndExtremes) {
-  const auto none = HistogramOf(DType::kFloat, nullptr, 0);
+  TestWork work;
+  const auto none = HistogramOf(work, DType::kFloat, nullptr, 0);
   ASSERT_TRUE(none.ok());
   EXPECT_EQ(none->num, 0);
   EXPECT_GT(none->min, none->max);
   const double extremes[] = {-1.7e308, 0, 1e-300, 1.7e308};
-  const auto all = HistogramOf(DType::kDouble, extremes, 4);
+  const auto all = HistogramOf(work, DType::kDouble, extremes, 4);
   ASSERT_TRUE(all.ok());
   double counted = 0;
   for (const double count : all->counts) counted += count;
@@ -28,9 +29,18 @@ TEST(HistogramTest, NothingAndExtremes) {
 }
 
 TEST(HistogramTest, SaysWhatIsNoNumber) {
+  TestWork work;
   const float nan = NAN, infinite = -INFINITY;
-  EXPECT_EQ(HistogramOf(DType::kFloat, &nan, 1).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(HistogramOf(DType::kFloat, &infinite, 1).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(HistogramOf(work, DType::kFloat, &nan, 1).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(HistogramOf(work, DType::kFloat, &infinite, 1).status().code(), Code::kInvalidArgument);
+}
+
+TEST(HistogramTest, StopsWhenItIsCancelled) {
+  TestWork work;
+  work.cancel = true;
+  const std::vector<float> values(1 << 16, 1.5f);
+  EXPECT_EQ(HistogramOf(work, DType::kFloat, values.data(), 1 << 16).status().code(),
+            Code::kCancelled);
 }
 
 TEST(ImageBytesTest, BadPixelsGetTheirColor) {

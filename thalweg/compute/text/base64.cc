@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "thalweg/compute/interruptible.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -26,6 +28,7 @@ std::string EncodeBase64(std::string_view bytes, bool pad) {
   std::string text;
   text.reserve((bytes.size() + 2) / 3 * 4);
   for (size_t i = 0; i < bytes.size(); i += 3) {
+    LookAtBlocks(i);
     const size_t n = std::min<size_t>(3, bytes.size() - i);
     uint32_t group = 0;
     for (size_t k = 0; k < 3; ++k) {
@@ -52,8 +55,9 @@ std::optional<std::string> DecodeBase64(std::string_view text) {
   bytes.reserve(text.size() / 4 * 3 + 2);
   uint32_t group = 0;
   int bits = 0;
-  for (const char c : text) {
-    const int digit = kDigits[static_cast<unsigned char>(c)];
+  for (size_t i = 0; i < text.size(); ++i) {
+    LookAtBlocks(i);
+    const int digit = kDigits[static_cast<unsigned char>(text[i])];
     if (digit < 0) return std::nullopt;
     group = group << 6 | static_cast<uint32_t>(digit);
     bits += 6;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Base64 with the alphabet that is safe in URLs and file names ('-' and '_').
 //   EncodeBase64("\xff\xfe", true)  ->  "__4="
+// Long texts look for an Interruption.
 #pragma once
 
 #include <optional>

@@ -19,7 +19,8 @@ typedef void (*ThalwegIcuCharacter)(void* to, int32_t character, int64_t start);
 struct ThalwegIcuConverter;
 
 struct ThalwegIcuApi {
-  // UTF-8 text, bad bytes replaced, in capital letters or small ones. 0 when there is no memory.
+  // UTF-8 text, bad bytes replaced, in capital letters or small ones: the parts of a long one after
+  // each other. 0 when there is no memory.
   int (*change_case)(const char* text, size_t size, int upper, ThalwegIcuAppend append, void* to);
   // ICU's number of the script of a character, -1 for what is no character.
   int32_t (*script)(int32_t character);

@@ -3,7 +3,9 @@
 #include <unicode/ucnv.h>
 #include <unicode/uscript.h>
 #include <unicode/ustring.h>
+#include <unicode/utf8.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -12,8 +14,34 @@
 namespace {
 
 constexpr size_t kMostBytes = std::numeric_limits<int32_t>::max() / 4;
+constexpr int32_t kPartBytes = 1 << 13;
+constexpr UChar32 kSigma = 0x3a3;  // whose small form depends on the letters around it
 
-int ChangeCase(const char* text, size_t size, int upper, ThalwegIcuAppend append, void* to) {
+// Between two characters over which no sigma looks for letters.
+bool MayCutAfter(UChar32 c) {
+  return c >= 0 && c != kSigma && u_hasBinaryProperty(c, UCHAR_CASE_IGNORABLE) == 0;
+}
+
+// How much of the text can be changed by itself: little more than kPartBytes.
+size_t SizeOfPart(const char* chars, size_t size) {
+  const auto* const text = reinterpret_cast<const uint8_t*>(chars);
+  const auto end = static_cast<int32_t>(std::min(size, kMostBytes));
+  int32_t at = kPartBytes;
+  if (at >= end) return size;
+  U8_SET_CP_START(text, 0, at);
+  bool may_cut = false;
+  while (at < end) {
+    const int32_t before = at;
+    UChar32 c;
+    U8_NEXT(text, at, end, c);
+    const bool may_cut_after = MayCutAfter(c);
+    if (may_cut && may_cut_after) return static_cast<size_t>(before);
+    may_cut = may_cut_after;
+  }
+  return size;
+}
+
+int ChangePart(const char* text, size_t size, int upper, ThalwegIcuAppend append, void* to) {
   if (size > kMostBytes) return 0;
   std::u16string wide(size, u'\0');
   UErrorCode error = U_ZERO_ERROR;
@@ -35,6 +63,16 @@ int ChangeCase(const char* text, size_t size, int upper, ThalwegIcuAppend append
               &error);
   if (error > U_ZERO_ERROR) return 0;
   append(to, narrow.data(), static_cast<unsigned long>(bytes));
+  return 1;
+}
+
+int ChangeCase(const char* text, size_t size, int upper, ThalwegIcuAppend append, void* to) {
+  while (size > 0) {
+    const size_t part = SizeOfPart(text, size);
+    if (ChangePart(text, part, upper, append, to) == 0) return 0;
+    text += part;
+    size -= part;
+  }
   return 1;
 }
 

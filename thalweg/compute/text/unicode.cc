@@ -2,6 +2,7 @@
 #include "thalweg/compute/text/unicode.h"
 
 #include "thalweg/base/component.h"
+#include "thalweg/compute/interruptible.h"
 #include "thalweg/compute/text/icu_api.h"
 #include "thalweg/compute/text/utf8.h"
 
@@ -142,21 +143,24 @@ Result<TextDecoder> TextDecoder::Make(const std::string& encoding) {
 
 void TextDecoder::Decode(std::string_view bytes, const Sink& sink) const {
   if (encoding_ == Utf::kOther) {
-    ThalwegIcuConverter* const converter = Api()->open(name_.c_str());
+    const auto close = [](ThalwegIcuConverter* opened) { Api()->close(opened); };
+    const std::unique_ptr<ThalwegIcuConverter, decltype(close)> converter(
+        Api()->open(name_.c_str()), close);
     if (converter == nullptr) return;
     Api()->decode(
-        converter, bytes.data(), bytes.size(),
+        converter.get(), bytes.data(), bytes.size(),
         [](void* to, int32_t character, int64_t start) {
+          Interruption::Look();
           (*static_cast<const Sink*>(to))(character, start);
         },
         const_cast<Sink*>(&sink));
-    Api()->close(converter);
     return;
   }
   const auto next = encoding_ == Utf::k8      ? NextUtf8
                     : encoding_ == Utf::k16Be ? NextUtf16
                                               : NextUtf32;
   for (size_t at = 0; at < bytes.size();) {
+    Interruption::Look();
     int32_t character;
     const size_t length = next(bytes, at, &character);
     sink(character, static_cast<int64_t>(at));
@@ -173,7 +177,13 @@ Result<UnicodeTables> UnicodeTables::Get() {
 
 std::string UnicodeTables::ChangeCase(std::string_view text, bool upper) const {
   std::string changed;
-  api_->change_case(text.data(), text.size(), upper, ThalwegAppendText, &changed);
+  api_->change_case(
+      text.data(), text.size(), upper,
+      [](void* to, const char* part, unsigned long size) {
+        Interruption::Look();
+        ThalwegAppendText(to, part, size);
+      },
+      &changed);
   return changed;
 }
 

@@ -5,6 +5,7 @@
 //
 //   ASSIGN_OR_RETURN(const TextDecoder decoder, TextDecoder::Make("UTF-8"));
 //   decoder.Decode("a\xff", [](int32_t character, int64_t start) {...});   // 'a' at 0, -1 at 1
+// Long texts look for an Interruption.
 #pragma once
 
 #include <functional>

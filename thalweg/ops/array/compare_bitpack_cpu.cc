@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/work.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/tensor/half.h"
 
@@ -36,12 +37,18 @@ Status CompareAndBitpack(Context& ctx) {
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kUint8, Shape(dims)));
   const T* from = x.data<T>();
   const T bound = threshold.scalar<T>();
-  for (int64_t i = 0; i < out->num_elements(); ++i) {
-    unsigned byte = 0;
-    for (int bit = 0; bit < 8; ++bit) byte = byte << 1 | (IsAbove<T>(*from++, bound) ? 1U : 0U);
-    out->mutable_data<uint8_t>()[i] = static_cast<uint8_t>(byte);
-  }
-  return OkStatus();
+  auto* const to = out->mutable_data<uint8_t>();
+  constexpr int64_t kBytesPerBlock = 1 << 13;
+  return compute::ForBlocks(ctx.work(), out->num_elements(), kBytesPerBlock,
+                            [&](int64_t begin, int64_t end) {
+                              for (int64_t i = begin; i < end; ++i) {
+                                unsigned byte = 0;
+                                for (int64_t bit = 8 * i; bit < 8 * i + 8; ++bit) {
+                                  byte = byte << 1 | (IsAbove<T>(from[bit], bound) ? 1U : 0U);
+                                }
+                                to[i] = static_cast<uint8_t>(byte);
+                              }
+                            });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/compute/move/element.h"
 #include "thalweg/kernel/kernel_registry.h"
 
@@ -43,6 +44,7 @@ Status Stitch(Context& ctx) {
   if (n == 0) return InvalidArgument("nothing to stitch");
   int64_t size = 0;
   Dims row;
+  compute::CancelLooks looks(ctx.work());
   for (int i = 0; i < n; ++i) {
     ASSIGN_OR_RETURN(const Dims dims,
                      RowDims(ctx.input(i), ctx.input(n + i), "indices", StrCat("[", i, "]")));
@@ -52,6 +54,7 @@ Status Stitch(Context& ctx) {
     }
     row = dims;
     for (int32_t index : ctx.input(i).flat<int32_t>()) {
+      RETURN_IF_ERROR(looks.Did());
       if (index < 0)
         return InvalidArgument("indices must not be negative, indices ", i, " hold ", index);
       size = std::max<int64_t>(size, int64_t{index} + 1);
@@ -70,6 +73,7 @@ Status Stitch(Context& ctx) {
   for (int i = 0; i < n; ++i) {
     const auto indices = ctx.input(i).flat<int32_t>();
     for (size_t k = 0; k < indices.size(); ++k) {
+      RETURN_IF_ERROR(looks.Did(1 + row_size));
       RETURN_IF_ERROR(
           CopyRow(ctx.input(n + i), static_cast<int64_t>(k), *out, indices[k], row_size));
     }
@@ -83,7 +87,9 @@ Status Partition(Context& ctx) {
   ASSIGN_OR_RETURN(const Dims row, RowDims(ctx.input(1), data, "partitions"));
   const auto partitions = ctx.input(1).flat<int32_t>();
   std::vector<int64_t> counts(static_cast<size_t>(n));
+  compute::CancelLooks looks(ctx.work());
   for (size_t k = 0; k < partitions.size(); ++k) {
+    RETURN_IF_ERROR(looks.Did());
     if (partitions[k] < 0 || partitions[k] >= n) {
       return InvalidArgument("partitions[", k, "] = ", partitions[k], " is not in [0, ", n, ")");
     }
@@ -99,6 +105,7 @@ Status Partition(Context& ctx) {
   const int64_t row_size = Shape(row).num_elements();
   std::vector<int64_t> next(static_cast<size_t>(n));
   for (size_t k = 0; k < partitions.size(); ++k) {
+    RETURN_IF_ERROR(looks.Did(1 + row_size));
     const auto to = static_cast<size_t>(partitions[k]);
     RETURN_IF_ERROR(CopyRow(data, static_cast<int64_t>(k), *outputs[to], next[to]++, row_size));
   }

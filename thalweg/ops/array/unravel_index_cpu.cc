@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/tensor/integers.h"
 
@@ -45,7 +46,9 @@ Status UnravelIndex(Context& ctx) {
   if (indices.rank() == 1) shape.push_back(n);
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, indices.dtype(), Shape(shape)));
   T* const to = out->mutable_data<T>();
+  compute::CancelLooks looks(ctx.work());
   for (int64_t i = 0; i < n; ++i) {
+    RETURN_IF_ERROR(looks.Did(dims.size() + 1));
     int64_t rest = indices.data<T>()[i];
     if (rest < 0 || rest >= limit) {
       return InvalidArgument("index is out of bound as with dims: ", rest, " is not in [0, ", limit,

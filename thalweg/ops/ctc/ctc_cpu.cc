@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/compute/ctc/ctc.h"
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -174,11 +175,14 @@ class GreedyCpu : public Kernel {
     }
     ASSIGN_OR_RETURN(Tensor * sums, ctx.AllocateOutput(3, kDTypeOf<T>, Shape{s.batch, 1}));
     std::vector<std::vector<int64_t>> rows(static_cast<size_t>(s.batch));
+    compute::CancelLooks looks(ctx.work());
     for (int64_t b = 0; b < s.batch; ++b) {
       const CtcLogits<T> logits = s.Logits<T>(inputs, b);
+      RETURN_IF_ERROR(looks.Did());
       T sum = 0;
       int64_t before = -1;
       for (int64_t t = 0; t < logits.steps; ++t) {
+        RETURN_IF_ERROR(looks.Did(s.classes));
         const T* const row = logits.row(t);
         const int64_t best = std::max_element(row, row + s.classes) - row;
         sum -= row[best];

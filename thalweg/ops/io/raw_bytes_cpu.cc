@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
@@ -24,7 +25,21 @@ class NumberReader {
   size_t size() const { return DTypeSize(dtype_); }
 
   // Whole numbers only; `to` is in the number of bytes that `from` is.
-  void Read(std::string_view from, char* to) const {
+  Status Read(compute::CancelLooks& looks, std::string_view from, char* to) const {
+    // A multiple of every size.
+    constexpr size_t kBlock = 1 << 16;
+    for (; from.size() > kBlock; from.remove_prefix(kBlock), to += kBlock) {
+      RETURN_IF_ERROR(looks.Did(kBlock / 8));
+      ReadBlock(from.substr(0, kBlock), to);
+    }
+    ReadBlock(from, to);
+    return looks.Did(1 + static_cast<int64_t>(from.size() / 8));
+  }
+
+ private:
+  NumberReader(DType dtype, bool swap) : dtype_(dtype), swap_(swap) {}
+
+  void ReadBlock(std::string_view from, char* to) const {
     if (from.empty()) return;
     std::memcpy(to, from.data(), from.size());
     if (dtype_ == DType::kBool) {
@@ -36,8 +51,6 @@ class NumberReader {
     for (size_t i = 0; i < from.size(); i += part) std::reverse(to + i, to + i + part);
   }
 
- private:
-  NumberReader(DType dtype, bool swap) : dtype_(dtype), swap_(swap) {}
   DType dtype_;
   bool swap_;
 };
@@ -75,8 +88,10 @@ class DecodeRaw : public Kernel {
     }
     ASSIGN_OR_RETURN(Tensor * out, AllocateNumbers(ctx, reader_.dtype(), length / reader_.size()));
     auto* to = static_cast<char*>(out->mutable_raw_data());
-    for (int64_t i = 0; i < count; ++i)
-      reader_.Read(strings[i], to + static_cast<size_t>(i) * length);
+    compute::CancelLooks looks(ctx.work());
+    for (int64_t i = 0; i < count; ++i) {
+      RETURN_IF_ERROR(reader_.Read(looks, strings[i], to + static_cast<size_t>(i) * length));
+    }
     return OkStatus();
   }
 
@@ -109,10 +124,11 @@ class DecodePaddedRaw : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, AllocateNumbers(ctx, reader_.dtype(), bytes / reader_.size()));
     auto* to = static_cast<char*>(out->mutable_raw_data());
     std::string padded;
+    compute::CancelLooks looks(ctx.work());
     for (int64_t i = 0; i < input.num_elements(); ++i) {
       padded = input.data<std::string>()[i];
       padded.resize(bytes, '\0');
-      reader_.Read(padded, to + static_cast<size_t>(i) * bytes);
+      RETURN_IF_ERROR(reader_.Read(looks, padded, to + static_cast<size_t>(i) * bytes));
     }
     return OkStatus();
   }

@@ -24,9 +24,11 @@ inline Result<Shape> RowsOf(int64_t n, const Shape& row) {
   return Shape::Make(dims);
 }
 
-// Rows [begin, end) of x in the given shape: they share its bytes where that is worth it.
+// Rows [begin, end) of x in the given shape: they share its bytes where that is worth it. Cancelled
+// once the step is, as there may be millions.
 inline Result<Tensor> TakeRows(Context& ctx, const Tensor& x, int64_t begin, int64_t end,
                                const Shape& shape) {
+  if (ctx.work().cancelled()) return Cancelled("the step was cancelled");
   ASSIGN_OR_RETURN(Tensor shared, ShareRows(x, begin, end, shape));
   if (!shared.empty()) return shared;
   ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(ctx.allocator(), x.dtype(), shape));

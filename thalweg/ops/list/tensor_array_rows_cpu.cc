@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/list/array_handle.h"
@@ -138,7 +139,9 @@ class ConcatCpu : public Kernel {
                            "when concatenating zero-size TensorArrays.");
     }
     PieceShapes pieces(rest_);
+    compute::CancelLooks looks(ctx.work());
     for (int64_t i = 0; i < n; ++i) {
+      RETURN_IF_ERROR(looks.Did());
       ASSIGN_OR_RETURN(const Shape shape, array->ShapeAt(i));
       RETURN_IF_ERROR(pieces.Add(i, shape));
     }

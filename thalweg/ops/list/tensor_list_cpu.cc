@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/list/list_shape.h"
 #include "thalweg/resources/tensor_list.h"
@@ -6,6 +7,8 @@
 
 namespace thalweg {
 namespace {
+
+constexpr int64_t kThingsPerElement = 16;  // what a tensor's handle costs, in numbers
 
 // A list without elements (the second input is the most it may have), or with elements not set.
 class MakeListCpu : public Kernel {
@@ -108,7 +111,9 @@ class ConcatListsCpu : public Kernel {
     }
     auto joined = std::make_shared<TensorList>(dtype_, a->element_shape());
     RETURN_IF_ERROR(joined->Resize(ctx.allocator(), a->size() + b->size()));
+    compute::CancelLooks looks(ctx.work());
     for (int64_t k = 0; k < joined->size(); ++k) {
+      RETURN_IF_ERROR(looks.Did(kThingsPerElement));
       RETURN_IF_ERROR(joined->Set(k, k < a->size() ? a->at(k) : b->at(k - a->size())));
     }
     return Variant(std::move(joined));

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <vector>
 
+#include "thalweg/compute/interruptible.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/compute/reduce/bins.h"
 #include "thalweg/graph/shape_inference.h"
@@ -52,14 +53,22 @@ Result<Tensor*> ZeroedOutput(Context& ctx, DType dtype, const Dims& dims) {
   return out;
 }
 
+// compute::CountBins of what may be long, into `out`.
+Status CountInto(Context& ctx, Tensor& out, const compute::BinShape& shape,
+                 const std::vector<int64_t>& values, const int64_t* rows, const void* weights) {
+  return compute::Interruptibly(ctx.work(), [&] {
+    return compute::CountBins(out.dtype(), shape, values.data(), rows, weights,
+                              out.mutable_raw_data());
+  });
+}
+
 Status Bincount(Context& ctx) {
   const Tensor &arr = ctx.input(0), &weights = ctx.input(2);
   ASSIGN_OR_RETURN(const int64_t size, SizeOf(ctx.input(1)));
   ASSIGN_OR_RETURN(const void* each, WeightsOf(weights, arr, false));
   ASSIGN_OR_RETURN(const std::vector<int64_t> values, ValuesOf(arr, false));
   ASSIGN_OR_RETURN(Tensor * out, ZeroedOutput(ctx, weights.dtype(), {size}));
-  return compute::CountBins(weights.dtype(), {.count = arr.num_elements(), .bins = size},
-                            values.data(), nullptr, each, out->mutable_raw_data());
+  return CountInto(ctx, *out, {.count = arr.num_elements(), .bins = size}, values, nullptr, each);
 }
 
 class DenseBincount : public Kernel {
@@ -88,9 +97,8 @@ class DenseBincount : public Kernel {
       }
     }
     ASSIGN_OR_RETURN(Tensor * out, ZeroedOutput(ctx, weights.dtype(), dims));
-    return compute::CountBins(
-        weights.dtype(), {.count = input.num_elements(), .bins = size, .binary = binary_},
-        values.data(), input.rank() == 2 ? rows.data() : nullptr, each, out->mutable_raw_data());
+    return CountInto(ctx, *out, {.count = input.num_elements(), .bins = size, .binary = binary_},
+                     values, input.rank() == 2 ? rows.data() : nullptr, each);
   }
 
  private:
@@ -118,9 +126,8 @@ class SparseBincount : public Kernel {
     ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, ValuesOf(values, true));
     const Dims dims = dense.rank() == 1 ? Dims{size} : Dims{dense.dim(0), size};
     ASSIGN_OR_RETURN(Tensor * out, ZeroedOutput(ctx, weights.dtype(), dims));
-    return compute::CountBins(
-        weights.dtype(), {.count = values.num_elements(), .bins = size, .binary = binary_},
-        numbers.data(), dense.rank() == 2 ? rows.data() : nullptr, each, out->mutable_raw_data());
+    return CountInto(ctx, *out, {.count = values.num_elements(), .bins = size, .binary = binary_},
+                     numbers, dense.rank() == 2 ? rows.data() : nullptr, each);
   }
 
  private:
@@ -163,9 +170,8 @@ class RaggedBincount : public Kernel {
     ASSIGN_OR_RETURN(const std::vector<int64_t> rows, Rows(splits, values.num_elements()));
     ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, ValuesOf(values, false));
     ASSIGN_OR_RETURN(Tensor * out, ZeroedOutput(ctx, weights.dtype(), {splits.dim(0) - 1, size}));
-    return compute::CountBins(weights.dtype(),
-                              {.count = values.num_elements(), .bins = size, .binary = binary_},
-                              numbers.data(), rows.data(), each, out->mutable_raw_data());
+    return CountInto(ctx, *out, {.count = values.num_elements(), .bins = size, .binary = binary_},
+                     numbers, rows.data(), each);
   }
 
  private:
@@ -201,9 +207,11 @@ Status Histogram(Context& ctx) {
         range.ToString());
   }
   ASSIGN_OR_RETURN(Tensor * out, ZeroedOutput(ctx, kDTypeOf<Count>, {bins}));
-  return compute::HistogramFixedWidth<T, Count>(
-      {values.data<T>(), static_cast<size_t>(values.num_elements())}, low, high,
-      {out->mutable_data<Count>(), static_cast<size_t>(bins)});
+  return compute::Interruptibly(ctx.work(), [&] {
+    return compute::HistogramFixedWidth<T, Count>(
+        {values.data<T>(), static_cast<size_t>(values.num_elements())}, low, high,
+        {out->mutable_data<Count>(), static_cast<size_t>(bins)});
+  });
 }
 
 }  // namespace

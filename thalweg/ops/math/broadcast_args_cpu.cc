@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/tensor/integers.h"
 
@@ -16,7 +17,7 @@ struct Sizes {
   }
 };
 
-Status CheckSizes(const Context& ctx) {
+Status CheckSizes(Context& ctx) {
   for (int i : {0, 1}) {
     if (ctx.input(i).rank() != 1) {
       return InvalidArgument("shapes must be vectors, input ", i, " is ", ctx.input(i).shape());
@@ -24,7 +25,9 @@ Status CheckSizes(const Context& ctx) {
   }
   const Sizes a{ctx.input(0)}, b{ctx.input(1)};
   const int64_t rank = std::max(a.shape.num_elements(), b.shape.num_elements());
+  compute::CancelLooks looks(ctx.work());
   for (int64_t i = 0; i < rank; ++i) {
+    RETURN_IF_ERROR(looks.Did());
     const int64_t x = a.FromBack(i), y = b.FromBack(i);
     if (x != y && x != 1 && y != 1) {
       return InvalidArgument("Incompatible shapes: size ", x, " against ", y, " in dimension ",
@@ -49,7 +52,9 @@ Status GradientArgs(Context& ctx) {
   const Sizes a{ctx.input(0)}, b{ctx.input(1)};
   const int64_t rank = std::max(a.shape.num_elements(), b.shape.num_elements());
   std::vector<T> axes_a, axes_b;
+  compute::CancelLooks looks(ctx.work());
   for (int64_t d = 0; d < rank; ++d) {
+    RETURN_IF_ERROR(looks.Did());
     const int64_t x = a.FromBack(rank - 1 - d), y = b.FromBack(rank - 1 - d);
     if (x == 1) axes_a.push_back(static_cast<T>(d));
     if (y == 1) axes_b.push_back(static_cast<T>(d));
@@ -64,7 +69,9 @@ Status Args(Context& ctx) {
   const Sizes a{ctx.input(0)}, b{ctx.input(1)};
   const int64_t rank = std::max(a.shape.num_elements(), b.shape.num_elements());
   std::vector<T> sizes;
+  compute::CancelLooks looks(ctx.work());
   for (int64_t i = rank - 1; i >= 0; --i) {
+    RETURN_IF_ERROR(looks.Did());
     sizes.push_back(static_cast<T>(a.FromBack(i) == 1 ? b.FromBack(i) : a.FromBack(i)));
   }
   return SetVector(ctx, 0, sizes);

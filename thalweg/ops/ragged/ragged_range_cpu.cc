@@ -2,6 +2,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/ragged/ragged_splits.h"
 
@@ -69,7 +70,9 @@ Status Range(Context& ctx, DType splits_type) {
   const PerRow<T> starts(ctx.input(0)), limits(ctx.input(1)), deltas(ctx.input(2));
   ASSIGN_OR_RETURN(Tensor splits, NewSplits(ctx, rows + 1));
   auto* const ends = splits.mutable_data<int64_t>();
+  compute::CancelLooks looks(ctx.work());
   for (int64_t row = 0; row < rows; ++row) {
+    RETURN_IF_ERROR(looks.Did());
     ASSIGN_OR_RETURN(const int64_t length, LengthOf(starts[row], limits[row], deltas[row]));
     if (__builtin_add_overflow(ends[row], length, &ends[row + 1])) {
       return InvalidArgument("the ranges together are longer than ", kMostValues);
@@ -82,7 +85,9 @@ Status Range(Context& ctx, DType splits_type) {
   for (int64_t row = 0; row < rows; ++row) {
     T value = starts[row];
     const T delta = deltas[row];
+    RETURN_IF_ERROR(looks.Did());
     for (int64_t i = ends[row]; i < ends[row + 1]; ++i) {
+      RETURN_IF_ERROR(looks.Did());
       *to++ = value;
       if constexpr (std::is_integral_v<T>) {  // the one behind the last may wrap around
         value = static_cast<T>(static_cast<uint64_t>(value) + static_cast<uint64_t>(delta));

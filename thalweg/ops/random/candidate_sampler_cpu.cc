@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/ops/random/class_distribution.h"
 #include "thalweg/ops/random/random_stream.h"
@@ -197,12 +198,15 @@ Status AccidentalHits(Context& ctx) {
   }
   std::unordered_map<int64_t, int64_t> places;  // the last of each class
   const int64_t columns = given.dim(1);
+  compute::CancelLooks looks(ctx.work());
   for (int64_t i = 0; i < candidates.num_elements(); ++i) {
+    RETURN_IF_ERROR(looks.Did());
     places[candidates.data<int64_t>()[i]] = i;
   }
   std::vector<int32_t> rows;
   std::vector<int64_t> ids;
   for (int64_t i = 0; i < given.num_elements(); ++i) {
+    RETURN_IF_ERROR(looks.Did());
     const auto found = places.find(given.data<int64_t>()[i]);
     if (found == places.end()) continue;
     rows.push_back(static_cast<int32_t>(i / columns));

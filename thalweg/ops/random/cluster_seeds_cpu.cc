@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "thalweg/compute/interruptible.h"
 #include "thalweg/compute/move/gather.h"
 #include "thalweg/compute/random/cluster_seeds.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -41,10 +42,11 @@ Status KMC2Chain(Context& ctx) {
                            distances.shape());
   }
   ASSIGN_OR_RETURN(const int64_t seed, IntScalar(ctx.input(1), "seed"));
-  ctx.set_output(
-      0, Tensor::Scalar(compute::KMC2Chain(static_cast<uint64_t>(seed), distances.data<float>(),
-                                           distances.num_elements())));
-  return OkStatus();
+  return compute::Interruptibly(ctx.work(), [&] {
+    ctx.set_output(
+        0, Tensor::Scalar(compute::KMC2Chain(static_cast<uint64_t>(seed), distances.data<float>(),
+                                             distances.num_elements())));
+  });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <type_traits>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/compute/random/index_shuffle.h"
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -59,7 +60,9 @@ class IndexShuffleCpu : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out,
                      ctx.AllocateOutput(0, kDTypeOf<T>, one ? Shape() : Shape{count}));
     T* const to = out->mutable_data<T>();
+    compute::CancelLooks looks(ctx.work());
     for (int64_t i = 0; i < count; ++i) {
+      RETURN_IF_ERROR(looks.Did(rounds_));
       const T from = index.data<T>()[index.rank() == 0 ? 0 : i];
       const T last = most.data<T>()[most.rank() == 0 ? 0 : i];
       if constexpr (std::is_signed_v<T>) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/compute/codec/wav.h"
+#include "thalweg/compute/interruptible.h"
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/tensor/heap_charge.h"
@@ -26,7 +27,9 @@ class DecodeWavCpu : public Kernel {
     const int64_t frames = samples_ == -1 ? sound.frames : samples_;
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(Dims{frames, channels}));
     ASSIGN_OR_RETURN(Tensor * samples, ctx.AllocateOutput(0, DType::kFloat, shape));
-    compute::WavSamples(sound, frames, channels, samples->mutable_data<float>());
+    RETURN_IF_ERROR(compute::Interruptibly(ctx.work(), [&] {
+      compute::WavSamples(sound, frames, channels, samples->mutable_data<float>());
+    }));
     ctx.set_output(1, Tensor::Scalar(static_cast<int32_t>(sound.rate)));
     return OkStatus();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <complex>
 
+#include "thalweg/compute/interruptible.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/compute/sparse/sparse_product.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -25,10 +26,12 @@ Result<CsrMatrix> TransposeMatrix(Context& ctx, const CsrMatrix& a, bool conjuga
   for (int64_t b = 0; b < a.batch(); ++b) {
     first.push_back(a.first(b + 1));
     const size_t at = static_cast<size_t>(a.first(b)) * DTypeSize(a.dtype());
-    RETURN_IF_ERROR(compute::TransposeCsr(a.dtype(), a.matrix(b), conjugate,
-                                          starts.mutable_data<int32_t>() + b * row_starts,
-                                          places.mutable_data<int32_t>() + a.first(b),
-                                          static_cast<char*>(values.mutable_raw_data()) + at));
+    RETURN_IF_ERROR(compute::Interruptibly(ctx.work(), [&] {
+      return compute::TransposeCsr(a.dtype(), a.matrix(b), conjugate,
+                                   starts.mutable_data<int32_t>() + b * row_starts,
+                                   places.mutable_data<int32_t>() + a.first(b),
+                                   static_cast<char*>(values.mutable_raw_data()) + at);
+    }));
   }
   return CsrMatrix(shape, std::move(first), std::move(starts), std::move(places),
                    std::move(values));
@@ -192,8 +195,11 @@ class SparseProductCpu : public Kernel {
     std::vector<int64_t> first = {0};
     std::vector<int32_t> starts, places;
     for (int64_t k = 0; k < a.batch(); ++k) {
-      ASSIGN_OR_RETURN(compute::CsrPattern pattern,
-                       compute::ProductPattern(a.matrix(k), b.matrix(k)));
+      compute::CsrPattern pattern;
+      RETURN_IF_ERROR(compute::Interruptibly(ctx.work(), [&]() -> Status {
+        ASSIGN_OR_RETURN(pattern, compute::ProductPattern(a.matrix(k), b.matrix(k)));
+        return OkStatus();
+      }));
       starts.insert(starts.end(), pattern.starts.begin(), pattern.starts.end());
       places.insert(places.end(), pattern.places.begin(), pattern.places.end());
       first.push_back(static_cast<int64_t>(places.size()));
@@ -203,10 +209,11 @@ class SparseProductCpu : public Kernel {
     ASSIGN_OR_RETURN(Tensor values, Tensor::Allocate(ctx.allocator(), dtype_, Shape{first.back()}));
     for (int64_t k = 0; k < a.batch(); ++k) {
       const auto at = static_cast<size_t>(k);
-      RETURN_IF_ERROR(
-          compute::ProductValues(dtype_, a.matrix(k), b.matrix(k), patterns[at],
-                                 static_cast<char*>(values.mutable_raw_data()) +
-                                     static_cast<size_t>(first[at]) * DTypeSize(dtype_)));
+      RETURN_IF_ERROR(compute::Interruptibly(ctx.work(), [&] {
+        return compute::ProductValues(dtype_, a.matrix(k), b.matrix(k), patterns[at],
+                                      static_cast<char*>(values.mutable_raw_data()) +
+                                          static_cast<size_t>(first[at]) * DTypeSize(dtype_));
+      }));
     }
     const auto num_starts = static_cast<int64_t>(starts.size());
     const int64_t count = first.back();

@@ -93,8 +93,16 @@ class AddManyCpu : public MapKernel {
     ASSIGN_OR_RETURN(
         Tensor * handles,
         ctx.AllocateOutput(0, DType::kInt64, Shape{static_cast<int64_t>(parts.size())}));
+    int64_t* const made = handles->mutable_data<int64_t>();
+    compute::CancelLooks looks(ctx.work());
     for (size_t i = 0; i < parts.size(); ++i) {
-      handles->mutable_data<int64_t>()[i] = map->Add(std::move(parts[i]));
+      const Status goes_on = looks.Did(kElementsPerPart);
+      if (!goes_on.ok()) {
+        // Nobody else has these handles.
+        for (const int64_t handle : std::span(made, i)) map->Take(handle).status().IgnoreError();
+        return goes_on;
+      }
+      made[i] = map->Add(std::move(parts[i]));
     }
     return OkStatus();
   }
@@ -118,7 +126,9 @@ class TakeManyCpu : public MapKernel {
     }
     ASSIGN_OR_RETURN(const RefPtr<SparseMap> map, Map(ctx));
     std::vector<SparseParts> parts;
+    compute::CancelLooks looks(ctx.work());
     for (const int64_t handle : handles.flat<int64_t>()) {
+      RETURN_IF_ERROR(looks.Did(kElementsPerPart));
       ASSIGN_OR_RETURN(SparseParts part, map->Take(handle));
       parts.push_back(std::move(part));
     }

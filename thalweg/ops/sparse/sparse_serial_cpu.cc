@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sparse tensor as three elements: TensorProto messages, or variants that hold the tensors.
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/sparse/sparse_stack.h"
 #include "thalweg/proto/wire.h"
@@ -41,7 +42,9 @@ class SerializeCpu : public Kernel {
     const auto n = static_cast<int64_t>(parts.size());
     ASSIGN_OR_RETURN(Tensor * out,
                      ctx.AllocateOutput(0, dtype_, many_ ? Shape{n, int64_t{3}} : Shape{3}));
+    compute::CancelLooks looks(ctx.work());
     for (int64_t i = 0; i < n; ++i) {
+      RETURN_IF_ERROR(looks.Did(kElementsPerPart));
       RETURN_IF_ERROR(WriteParts(parts[static_cast<size_t>(i)], out, i));
     }
     return OkStatus();
@@ -91,7 +94,9 @@ class DeserializeCpu : public Kernel {
                              "a zero dimension ", shape);
     }
     std::vector<SparseParts> parts;
+    compute::CancelLooks looks(ctx.work());
     for (int64_t i = 0; i < shape.num_elements(); i += 3) {
+      RETURN_IF_ERROR(looks.Did(kElementsPerPart));
       SparseParts part;
       ASSIGN_OR_RETURN(part.indices, Read(ctx, serialized, i));
       ASSIGN_OR_RETURN(part.values, Read(ctx, serialized, i + 1));

@@ -50,7 +50,7 @@ inline Result<std::vector<SparseParts>> SplitFirstDim(Context& ctx) {
   std::vector<SparseParts> parts;
   parts.reserve(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) {
-    RETURN_IF_ERROR(looks.Did());
+    RETURN_IF_ERROR(looks.Did(kElementsPerPart));
     parts.push_back(none);
   }
   for (int64_t i = 0; i < input.count();) {
@@ -58,6 +58,7 @@ inline Result<std::vector<SparseParts>> SplitFirstDim(Context& ctx) {
     const int64_t first = input.row(i)[0];
     std::vector<int64_t> rows, places;
     for (; i < input.count() && input.row(i)[0] == first; ++i) {
+      RETURN_IF_ERROR(looks.Did());
       rows.push_back(i);
       places.insert(places.end(), input.row(i) + 1, input.row(i) + rank);
     }

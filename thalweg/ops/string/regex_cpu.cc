@@ -43,7 +43,7 @@ Status ReplaceAll(Context& ctx, const Regex& regex, const std::string& rewrite, 
   const Tensor& input = ctx.input(0);
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, input.shape()));
   TextMeter meter(ctx.allocator(), *out);
-  RETURN_IF_ERROR(compute::ForBlocks(
+  RETURN_IF_ERROR(compute::ForLookingBlocks(
       ctx.work(), input.num_elements(), kTextsPerShard, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const std::string& text = input.data<std::string>()[i];

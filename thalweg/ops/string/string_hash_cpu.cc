@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "thalweg/base/fingerprint.h"
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/compute/text/hashes.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/string/text_map.h"
@@ -64,7 +65,9 @@ Status SdcaFprint(Context& ctx) {
   }
   ASSIGN_OR_RETURN(Tensor * prints, ctx.AllocateOutput(0, DType::kInt64, Shape{texts.dim(0), 2}));
   int64_t* out = prints->mutable_data<int64_t>();
+  compute::CancelLooks looks(ctx.work());
   for (const std::string& text : texts.flat<std::string>()) {
+    RETURN_IF_ERROR(looks.Did(1 + static_cast<int64_t>(text.size() / sizeof(uint64_t))));
     const WideFingerprint print = Fingerprint128(text);
     *out++ = static_cast<int64_t>(print.low);
     *out++ = static_cast<int64_t>(print.high);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/string/text_map.h"
 #include "thalweg/tensor/axis.h"
@@ -15,10 +16,14 @@ template <class Part>
 bool Join(TextMeter& meter, int64_t n, const std::string& separator, const Part& part,
           std::string& to) {
   size_t length = n > 1 ? static_cast<size_t>(n - 1) * separator.size() : 0;
-  for (int64_t i = 0; i < n; ++i) length += part(i).size();
+  for (int64_t i = 0; i < n; ++i) {
+    compute::Interruption::Look();
+    length += part(i).size();
+  }
   if (!meter.Take(length)) return false;
   to.reserve(length);
   for (int64_t i = 0; i < n; ++i) {
+    compute::Interruption::Look();
     if (i > 0) to += separator;
     to += part(i);
   }
@@ -49,7 +54,7 @@ class StringJoinCpu : public Kernel {
       return ctx.input(i).data<std::string>()[ctx.input(i).rank() == 0 ? 0 : e];
     };
     TextMeter meter(ctx.allocator(), *out);
-    RETURN_IF_ERROR(compute::ForBlocks(
+    RETURN_IF_ERROR(compute::ForLookingBlocks(
         ctx.work(), out->num_elements(), kTextsPerShard, [&](int64_t begin, int64_t end) {
           for (int64_t e = begin; e < end; ++e) {
             if (!Join(
@@ -129,7 +134,7 @@ class ReduceJoinCpu : public Kernel {
         if (!Join(meter, count, separator_, part, to[e])) return;
       }
     };
-    RETURN_IF_ERROR(compute::ForBlocks(ctx.work(), out->num_elements(), 64, join));
+    RETURN_IF_ERROR(compute::ForLookingBlocks(ctx.work(), out->num_elements(), 64, join));
     return meter.status();
   }
 
@@ -178,9 +183,11 @@ class SegmentJoinCpu : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, shape));
     auto* to = out->mutable_data<std::string>();
     TextMeter meter(ctx.allocator(), *out);
+    compute::CancelLooks looks(ctx.work());
     for (int64_t i = 0; i < ids.num_elements(); ++i) {
       const auto id = static_cast<size_t>(IntAt(ids, i));
       for (int64_t k = 0; k < inner; ++k) {
+        RETURN_IF_ERROR(looks.Did());
         std::string& text = to[static_cast<int64_t>(id) * inner + k];
         const std::string& part = input.data<std::string>()[i * inner + k];
         if (!meter.Take(separator_.size() + part.size())) return meter.status();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "thalweg/compute/interruptible.h"
 #include "thalweg/compute/text/numbers.h"
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -9,16 +10,21 @@
 namespace thalweg {
 namespace {
 
-// Each of these gives every part to found(part), from the first to the last.
+// Each of these gives every part to found(part), from the first to the last, and looks for an
+// Interruption.
 // Between any byte of `delimiters`; without any, each byte is a part.
 template <class Found>
 void SplitAtAny(std::string_view text, std::string_view delimiters, bool skip_empty, Found found) {
   if (text.empty()) return;
   if (delimiters.empty()) {
-    for (size_t i = 0; i < text.size(); ++i) found(text.substr(i, 1));
+    for (size_t i = 0; i < text.size(); ++i) {
+      compute::Interruption::Look();
+      found(text.substr(i, 1));
+    }
     return;
   }
   for (;;) {
+    compute::Interruption::Look();
     const size_t end = text.find_first_of(delimiters);
     const std::string_view part = text.substr(0, end);
     if (!skip_empty || !part.empty()) found(part);
@@ -36,6 +42,7 @@ void SplitAtSpace(std::string_view text, int64_t most, Found found) {
   };
   skip_space();
   for (int64_t number = 0; !text.empty();) {
+    compute::Interruption::Look();
     size_t end = 0;
     while (end < text.size() && !compute::IsSpace(text[end])) ++end;
     found(text.substr(0, end));
@@ -58,6 +65,7 @@ void SplitAt(std::string_view text, std::string_view separator, int64_t most, Fo
     return;
   }
   for (int64_t number = 0; most < 0 || number < most; ++number) {
+    compute::Interruption::Look();
     const size_t end = text.find(separator);
     if (end == std::string_view::npos) break;
     found(text.substr(0, end));
@@ -73,11 +81,15 @@ template <class Split>
 Status SplitOutputs(Context& ctx, const Split& split) {
   const Tensor& input = ctx.input(0);
   int64_t n = 0, widest = 0;
-  for (const std::string& text : input.flat<std::string>()) {
-    const int64_t before = n;
-    split(text, [&n](std::string_view) { ++n; });
-    widest = std::max(widest, n - before);
-  }
+  const auto texts = input.flat<std::string>();
+  RETURN_IF_ERROR(compute::Interruptibly(ctx.work(), [&] {
+    for (const std::string& text : texts) {
+      compute::Interruption::Look();
+      const int64_t before = n;
+      split(text, [&n](std::string_view) { ++n; });
+      widest = std::max(widest, n - before);
+    }
+  }));
   ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(0, DType::kInt64, Shape{n, 2}));
   ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(1, DType::kString, Shape{n}));
   ASSIGN_OR_RETURN(Tensor * shape, ctx.AllocateOutput(2, DType::kInt64, Shape{2}));
@@ -86,15 +98,17 @@ Status SplitOutputs(Context& ctx, const Split& split) {
   auto* place = indices->mutable_data<int64_t>();
   auto* value = values->mutable_data<std::string>();
   int64_t row = 0;
-  for (const std::string& text : input.flat<std::string>()) {
-    split(text, [&, column = int64_t{0}](std::string_view part) mutable {
-      *place++ = row;
-      *place++ = column++;
-      *value++ = part;
-    });
-    ++row;
-  }
-  return OkStatus();
+  return compute::Interruptibly(ctx.work(), [&] {
+    for (const std::string& text : texts) {
+      compute::Interruption::Look();
+      split(text, [&, column = int64_t{0}](std::string_view part) mutable {
+        *place++ = row;
+        *place++ = column++;
+        *value++ = part;
+      });
+      ++row;
+    }
+  });
 }
 
 Status CheckInputs(Context& ctx, std::string_view what) {

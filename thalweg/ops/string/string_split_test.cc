@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/compute/test_work.h"
+#include "thalweg/testing/kernel_call.h"
 #include "thalweg/testing/test_values.h"
 
 namespace thalweg {
@@ -47,6 +49,27 @@ TEST(StringSplitTest, AtSeparators) {
   with_empty_first(" a b  c ", " ", 0, {" a b  c "});
   with_empty_first("", ",", -1, {""});
   ExpectError("StringSplitV2", {OneText("a"), OneText(" ")}, {}, Code::kInvalidArgument, "");
+}
+
+// Both of its passes, and what picks or joins parts, look at the cancel flag among many parts.
+TEST(StringSplitTest, EndsWithItsStep) {
+  compute::TestWork work;
+  work.cancel = true;
+  const auto code = [&](std::string_view op, std::vector<Tensor> inputs) {
+    KernelCall call(op, std::move(inputs));
+    call.step().work = &work;
+    return call.Run().code();
+  };
+  const Tensor many = Texts({std::string(1 << 16, ' ') + "a"}), at = Texts({" "}, Shape{});
+  EXPECT_EQ(code("StringSplit", {many, at}), Code::kCancelled);
+  EXPECT_EQ(code("StringSplitV2", {many, at}), Code::kCancelled);
+  const Tensor texts = Texts(std::vector<std::string>(1 << 16, "ab"));
+  EXPECT_EQ(code("Substr", {texts, Tensor::Scalar<int32_t>(1), Tensor::Scalar<int32_t>(1)}),
+            Code::kCancelled);
+  EXPECT_EQ(code("ReduceJoin", {texts, Tensor::Scalar<int32_t>(0)}), Code::kCancelled);
+  EXPECT_EQ(code("UnsortedSegmentJoin",
+                 {texts, Numbers(std::vector<int32_t>(1 << 16)), Tensor::Scalar<int32_t>(1)}),
+            Code::kCancelled);
 }
 
 }  // namespace

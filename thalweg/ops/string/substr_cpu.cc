@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/compute/text/utf8.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/string/text_map.h"
@@ -71,8 +72,10 @@ class SubstrCpu : public Kernel {
     const auto* const from = input.data<std::string>();
     TextMeter meter(ctx.allocator(), *out);
     const BroadcastIndex text_at(input.shape(), shape), place_at(pos.shape(), shape);
+    compute::CancelLooks looks(ctx.work());
     for (int64_t i = 0; i < out->num_elements(); ++i) {
       const std::string& text = from[text_at(i)];
+      RETURN_IF_ERROR(looks.Did(characters_ ? 1 + static_cast<int64_t>(text.size()) : 1));
       const int64_t place = place_at(i), start = IntAt(pos, place);
       const Part part = characters_ ? CharacterPart(text, start, IntAt(len, place))
                                     : BytePart(text, start, IntAt(len, place));

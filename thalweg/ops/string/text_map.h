@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // MapTexts: output 0 = f(each string of input 0), as type Out, in the same shape.
 //   return MapTexts<int64_t>(ctx, [](const std::string& text) { return text.size(); });
-// f is called by several threads at once.
+// f is called by several threads at once; with a long text it looks for an Interruption.
 #pragma once
 
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "thalweg/compute/interruptible.h"
 #include "thalweg/compute/work.h"
 #include "thalweg/kernel/made_texts.h"
 
@@ -29,14 +30,14 @@ Status MapTexts(Context& ctx, const F& f) {
   const auto* from = input.data<std::string>();
   auto* to = output->template mutable_data<Out>();
   TextMeter meter(ctx.allocator(), *output);
-  RETURN_IF_ERROR(compute::ForBlocks(ctx.work(), input.num_elements(), kTextsPerShard,
-                                     [&](int64_t begin, int64_t end) {
-                                       for (int64_t i = begin; i < end; ++i) {
-                                         Out made = f(from[i]);
-                                         if (!HasRoom(meter, made)) return;
-                                         to[i] = std::move(made);
-                                       }
-                                     }));
+  RETURN_IF_ERROR(compute::ForLookingBlocks(ctx.work(), input.num_elements(), kTextsPerShard,
+                                            [&](int64_t begin, int64_t end) {
+                                              for (int64_t i = begin; i < end; ++i) {
+                                                Out made = f(from[i]);
+                                                if (!HasRoom(meter, made)) return;
+                                                to[i] = std::move(made);
+                                              }
+                                            }));
   return meter.status();
 }
 

@@ -65,7 +65,7 @@ class DecodeCpu : public Kernel {
     compute::CancelLooks looks(ctx.work());
     for (const std::string& text : ctx.input(0).flat<std::string>()) {
       RETURN_IF_ERROR(looks.Did(static_cast<int64_t>(text.size()) + 1));
-      decoder_.Decode(text, [&](int32_t character, int64_t start) {
+      const auto add = [&](int32_t character, int64_t start) {
         if (character < 0 && errors_.how == OnError::kStrict) bad = true;
         if (character < 0 || errors_.IsControl(character)) {
           if (errors_.how == OnError::kIgnore) return;
@@ -73,7 +73,8 @@ class DecodeCpu : public Kernel {
         }
         characters.push_back(character);
         starts.push_back(start);
-      });
+      };
+      RETURN_IF_ERROR(compute::Interruptibly(ctx.work(), [&] { decoder_.Decode(text, add); }));
       splits.push_back(static_cast<int64_t>(characters.size()));
     }
     if (bad) return InvalidArgument("Invalid formatting on input string");
@@ -122,9 +123,10 @@ class EncodeCpu : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, Shape{rows}));
     compute::CancelLooks looks(ctx.work());
     for (int64_t row = 0; row < rows; ++row) {
-      RETURN_IF_ERROR(looks.Did(1 + IntAt(splits, row + 1) - IntAt(splits, row)));
+      RETURN_IF_ERROR(looks.Did());
       std::string& text = out->mutable_data<std::string>()[row];
       for (int64_t i = IntAt(splits, row); i < IntAt(splits, row + 1); ++i) {
+        RETURN_IF_ERROR(looks.Did());
         int32_t character = values.data<int32_t>()[i];
         if (!compute::IsCharacter(character)) {
           if (errors_.how == OnError::kStrict) {

@@ -27,10 +27,10 @@ Result<std::string_view> SummaryTag(const Tensor& tag) {
   return InvalidArgument("tag must be a scalar, got shape ", tag.shape());
 }
 
-Status AddHistogram(Message& summary, std::string_view tag, const Tensor& values,
-                    std::string_view where) {
+Status AddHistogram(const compute::Work& work, Message& summary, std::string_view tag,
+                    const Tensor& values, std::string_view where) {
   const DType dtype = values.dtype() == DType::kBool ? DType::kUint8 : values.dtype();
-  auto counted = compute::HistogramOf(dtype, values.raw_data(), values.num_elements());
+  auto counted = compute::HistogramOf(work, dtype, values.raw_data(), values.num_elements());
   if (!counted.ok()) {
     return Status(counted.status().code(), StrCat(counted.status().message(), " for: ", where));
   }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "thalweg/compute/work.h"
 #include "thalweg/proto/message.h"
 #include "thalweg/tensor/tensor.h"
 
@@ -14,8 +15,8 @@ namespace thalweg {
 // A scalar that names the values.
 Result<std::string_view> SummaryTag(const Tensor& tag);
 // `where` stands in the error for values that are not numbers.
-Status AddHistogram(Message& summary, std::string_view tag, const Tensor& values,
-                    std::string_view where);
+Status AddHistogram(const compute::Work& work, Message& summary, std::string_view tag,
+                    const Tensor& values, std::string_view where);
 // At most `most` of the images, tagged TAG/image, or TAG/image/I when `most` is more than one.
 // `bad_color` is for pixels that are no numbers.
 Status AddImages(Message& summary, std::string_view tag, const Tensor& images,

@@ -47,7 +47,7 @@ class HistogramSummary : public Kernel {
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(const std::string_view tag, SummaryTag(ctx.input(0)));
     OwnedMessage summary(pb::Summary::Descriptor());
-    RETURN_IF_ERROR(AddHistogram(*summary, tag, ctx.input(1), name_));
+    RETURN_IF_ERROR(AddHistogram(ctx.work(), *summary, tag, ctx.input(1), name_));
     return GiveValue(ctx, summary);
   }
 

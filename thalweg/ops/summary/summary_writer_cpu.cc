@@ -180,7 +180,7 @@ class WriteHistogram : public Kernel {
   }
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(TaggedEvent tagged, TaggedEvent::Of(ctx));
-    RETURN_IF_ERROR(AddHistogram(tagged.summary(), tagged.tag, ctx.input(3), name_));
+    RETURN_IF_ERROR(AddHistogram(ctx.work(), tagged.summary(), tagged.tag, ctx.input(3), name_));
     return tagged.Write();
   }
 
