@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // FunctionTest: a graph that functions are built for, with nodes by hand.
 //
-//   const Output w = Const(*graph_, Tensor::Scalar(2.0F), "w");
-//   EXPECT_THAT(Refusal(builder.Inside({w.node, 3}).status()), HasSubstr("no output 3"));
+//   TEST_F(FunctionTest, KnowsHowManyOutputsThereAre) {
+//     FunctionBuilder builder(graph_);
+//     EXPECT_NE(Refusal(builder.Inside({Const(*graph_, 2.0F).node, 3}).status()), "");
+//   }
 //
 // The registry knows no shapes. Ownership: the fixture owns the graph. Threads: one.
 // Errors: fail the test.

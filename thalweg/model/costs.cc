@@ -85,7 +85,7 @@ int64_t ParameterBytes(const StepGraph& step) {
   return bytes;
 }
 
-// Of the session's plan, which knows what is freed when. None where an input is not known whole.
+// The peak of the session's plan, which knows what is freed when; none where a shape is unknown.
 Result<std::optional<StepMemory>> PlannedPeak(const Model& model, const ModelSignature& signature,
                                               const InputShapes& shapes) {
   Signature request;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // PassTest: a graph to build and what a pass makes of a step of it, for tests of passes.
 //
-//   Define({"Relu", "Neg"}, UnchangedShape);
-//   const Output y = b.Op("Relu", {Placeholder("x")});
-//   EXPECT_THAT(Made(FuseEpilogues(Step({y}))), ElementsAre("Relu"));
+//   TEST_F(PassTest, LeavesARelu) {
+//     Define({"Placeholder", "Relu"}, UnknownShape);
+//     const Output y = b.Op("Relu", {Placeholder("x")});
+//     EXPECT_EQ(Made(FuseEpilogues(Step({y}))).size(), 1u);
+//   }
 //
 // Ownership: the fixture owns the registry, the graph and the last result. Threads: one.
 // Errors: fail the test.
@@ -28,7 +30,7 @@ namespace thalweg {
 class PassTest : public ::testing::Test {
  protected:
   PassTest() : graph(std::make_shared<Graph>(ops)) {}
-  // Of operations that have their shapes already.
+  // With operations that have their shapes already.
   explicit PassTest(const std::shared_ptr<const OpRegistry>& known)
       : graph(std::make_shared<Graph>(known)) {}
 

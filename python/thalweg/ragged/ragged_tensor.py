@@ -342,7 +342,7 @@ class RaggedTensor:
         return TensorShape([None if splits is None else splits - 1, None]).concatenate(rest)
 
     def get_shape(self) -> TensorShape:
-        """The same."""
+        """What `shape` is."""
         return self.shape
 
     def consumers(self) -> list[Operation]:
@@ -358,7 +358,7 @@ class RaggedTensor:
             return partitions.rowids_from_splits(self._row_splits)
 
     def nested_value_rowids(self, name: str | None = None) -> tuple[Tensor, ...]:
-        """The same of all ragged dimensions, the outermost first."""
+        """The row of each value, of all ragged dimensions, the outermost first."""
         with name_scope(name, "RaggedNestedValueRowIds"):
             return tuple(partitions.rowids_from_splits(splits) for splits in self.nested_row_splits)
 
