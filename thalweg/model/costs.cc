@@ -72,15 +72,15 @@ Result<Costs> CountCosts(const StepGraph& step) {
   return costs;
 }
 
-// Those that the step reads.
-int64_t ParameterBytes(const StepGraph& step) {
-  int64_t bytes = 0;
+// The bytes of the variables that the step reads; a graph may claim more than an int64 counts.
+double ParameterBytes(const StepGraph& step) {
+  double bytes = 0;
   for (const Node* node : step.graph->Nodes()) {
     if (!IsVariable(*node)) continue;
     const Result<PartialShape> shape = node->Attr<PartialShape>("shape");
     const Result<DType> dtype = node->Attr<DType>("dtype");
     if (!shape.ok() || !dtype.ok() || !shape->IsFullyDefined()) continue;
-    bytes += shape->num_elements() * static_cast<int64_t>(DTypeStride(*dtype));
+    bytes += static_cast<double>(shape->num_elements()) * static_cast<double>(DTypeStride(*dtype));
   }
   return bytes;
 }
