@@ -377,7 +377,10 @@ PyObject* ModelCosts(PyObject* self, PyObject* args) {
   options.num_inputs = static_cast<int32_t>(inputs.size());
   const int32_t place = FindSignature(*state, name);
   if (place < 0) return nullptr;
-  TwBuffer* const json = tw_model_costs(state->model, place, &options, ThreadStatus());
+  TwBuffer* json = nullptr;
+  Py_BEGIN_ALLOW_THREADS;
+  json = tw_model_costs(state->model, place, &options, ThreadStatus());
+  Py_END_ALLOW_THREADS;
   return json == nullptr ? Raise(ThreadStatus(), nullptr) : TakeText(json);
 }
 
@@ -543,10 +546,12 @@ PyObject* ReadSavedModel(PyObject*, PyObject* args) {
   std::vector<const char*> texts;
   if (!TextsOf(tags, "tags", &texts)) return nullptr;
   TwBuffer *meta_graph = nullptr, *facts = nullptr;
-  if (tw_saved_model_read(name.c_str(), texts.data(), static_cast<int32_t>(texts.size()),
-                          &meta_graph, &facts, ThreadStatus()) != TW_OK) {
-    return Raise(ThreadStatus(), nullptr);
-  }
+  TwCode code = TW_OK;
+  Py_BEGIN_ALLOW_THREADS;
+  code = tw_saved_model_read(name.c_str(), texts.data(), static_cast<int32_t>(texts.size()),
+                             &meta_graph, &facts, ThreadStatus());
+  Py_END_ALLOW_THREADS;
+  if (code != TW_OK) return Raise(ThreadStatus(), nullptr);
   PyObject* const bytes =
       PyBytes_FromStringAndSize(static_cast<const char*>(tw_buffer_data(meta_graph)),
                                 static_cast<Py_ssize_t>(tw_buffer_size(meta_graph)));
