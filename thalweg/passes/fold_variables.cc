@@ -173,9 +173,7 @@ class VariableFolder {
     } else {
       spec.attrs.Set("T", carried.dtype);
       const int count = op == "Merge" ? 1 : node.num_outputs();
-      // A copy: the map may move what `carried` refers to.
-      const Carried passed = carried;
-      for (int i = 0; i < count; ++i) carried_[{const_cast<Node*>(&node), i}] = passed;
+      for (int i = 0; i < count; ++i) carried_[{const_cast<Node*>(&node), i}] = carried;
     }
     return Add(node, std::move(spec)).status();
   }
