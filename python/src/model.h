@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model of Python is, for the sources that make it: model.cc runs it, model_verbs.cc looks into
-// it and writes it.
+// What a model of Python is, for the sources that make it: model.cc runs it, model_verbs.cc looks
+// into it and writes it.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done with a model besides running it: written as one graph, measured, compared with recorded
-// values, looked into.
+// What is done with a model besides running it: written as one graph, measured, compared with
+// recorded values, looked into.
 #include <utility>
 
 #include "model.h"
