@@ -92,6 +92,14 @@ void CopyRun(const E* from, int64_t from_stride, E* to, int64_t to_stride, int64
   }
 }
 
+// Rows of kN elements that lie together on both sides, such as the channels of pixels.
+template <int64_t kN, class E>
+void CopyShortRows(Odometer& at, int64_t rows, const E* from, E* to) {
+  for (int64_t row = 0; row < rows; ++row, at.Next()) {
+    std::copy_n(from + at.from, kN, to + at.to);
+  }
+}
+
 int64_t Product(const Dims& dims, int count) {
   int64_t product = 1;
   for (int i = 0; i < count; ++i) product *= dims[i];
@@ -117,6 +125,11 @@ Status CopyRows(Work& work, const Loop& loop, const E* from, E* to) {
   }
   return ForBlocks(work, rows, std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
     Odometer at(loop, outer_rank, begin);
+    if (n >= 2 && n <= 4 && from_stride == 1 && to_stride == 1) {
+      return n == 2   ? CopyShortRows<2>(at, end - begin, from, to)
+             : n == 3 ? CopyShortRows<3>(at, end - begin, from, to)
+                      : CopyShortRows<4>(at, end - begin, from, to);
+    }
     for (int64_t row = begin; row < end; ++row, at.Next()) {
       CopyRun(from + at.from, from_stride, to + at.to, to_stride, n);
     }
