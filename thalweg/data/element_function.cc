@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "thalweg/data/state.h"
 #include "thalweg/kernel/caught_exception.h"
 
 namespace thalweg {
@@ -154,6 +155,21 @@ Result<Poll> CallInTurn::Get(const Poller& poller, Element* out) {
   }
   is_open_ = false;
   return poll;
+}
+
+void CallInTurn::Save(StateWriter& writer) const {
+  writer.Add(open() ? 1 : 0);
+  if (open()) writer.Add(element());
+}
+
+Status CallInTurn::Restore(const Poller& poller, StateReader& reader) {
+  int64_t open = 0;
+  RETURN_IF_ERROR(reader.Read(&open));
+  if (open == 0) return OkStatus();
+  Element element;
+  RETURN_IF_ERROR(reader.Read(&element));
+  Begin(poller, std::move(element));
+  return OkStatus();
 }
 
 Status CallInTurn::Run(const Poller& poller, Element* out) {

@@ -96,6 +96,9 @@ class CallInTurn {
   // Takes what is in `element`, which may have the room of an earlier one afterwards.
   void Begin(const Poller& poller, Element&& element);
   Result<Poll> Get(const Poller& poller, Element* out);
+  // Whether a call is open, and its element; Restore begins it again.
+  void Save(StateWriter& writer) const;
+  Status Restore(const Poller& poller, StateReader& reader);
 
  private:
   // In the caller's thread: nothing is made for a call but what the function makes.

@@ -52,18 +52,11 @@ class Map : public DatasetOver {
       return call_.Get(poller, out);
     }
     Result<Poll> Save(const Poller& poller, StateWriter& writer) override {
-      writer.Add(call_.open() ? 1 : 0);
-      if (call_.open()) writer.Add(call_.element());
+      call_.Save(writer);
       return InputStage::Save(poller, writer);
     }
     Status Restore(const Poller& poller, StateReader& reader) override {
-      int64_t open = 0;
-      RETURN_IF_ERROR(reader.Read(&open));
-      if (open != 0) {
-        Element element;
-        RETURN_IF_ERROR(reader.Read(&element));
-        call_.Begin(poller, std::move(element));
-      }
+      RETURN_IF_ERROR(call_.Restore(poller, reader));
       return InputStage::Restore(poller, reader);
     }
 
