@@ -1,57 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models, and their signatures as functions. A call is a vectorcall: values by name, no dictionary.
+#include "model.h"
+
 #include <cstddef>
 #include <utility>
 
-#include "run.h"
-// After Python.h, which run.h brings.
+// After Python.h, which model.h brings.
 #include <structmember.h>
 
 namespace thalweg_python {
+
+bool TextsOf(PyObject* list, const char* what, std::vector<const char*>* texts) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    PyObject* const item = PyList_GET_ITEM(list, i);
+    if (!PyUnicode_Check(item)) {
+      PyErr_Format(PyExc_TypeError, "%s are text, got %R of type '%s'", what, item,
+                   Py_TYPE(item)->tp_name);
+      return false;
+    }
+    texts->push_back(PyUnicode_AsUTF8(item));
+    if (texts->back() == nullptr) return false;
+  }
+  return true;
+}
+
+int32_t FindSignature(const ModelState& state, PyObject* name) {
+  if (name != Py_None && !PyUnicode_Check(name)) {
+    PyErr_Format(PyExc_TypeError, "the name of a signature is text, got %R of type '%s'", name,
+                 Py_TYPE(name)->tp_name);
+    return -1;
+  }
+  const char* text = name == Py_None ? "" : PyUnicode_AsUTF8(name);
+  if (text == nullptr) return -1;
+  const int32_t place = tw_model_find_signature(state.model, text, ThreadStatus());
+  if (place < 0) Raise(ThreadStatus(), nullptr);
+  return place;
+}
+
 namespace {
 
-// A signature, and its names as Python's interned ones.
-struct Function {
-  std::vector<PyObject*> inputs;
-  std::vector<TwDataType> dtypes;
-  std::vector<PyObject*> outputs;
-  std::vector<bool> optional;
-};
-
-// What a Model and the callables of its signatures share.
-struct ModelState {
-  TwModel* model = nullptr;
-  std::string path;
-  std::vector<Function> functions;
-  MainOptions main_options;
-
-  ModelState() = default;
-  ModelState(const ModelState&) = delete;
-  ModelState& operator=(const ModelState&) = delete;
-  ~ModelState() {
-    for (const Function& function : functions) {
-      for (PyObject* name : function.inputs) Py_XDECREF(name);
-      for (PyObject* name : function.outputs) Py_XDECREF(name);
-    }
-    tw_run_options_free(main_options.options);
-    Py_BEGIN_ALLOW_THREADS;
-    tw_model_free(model);
-    Py_END_ALLOW_THREADS;
-    ReleaseSharedArrays();
-  }
-};
-using StatePtr = std::shared_ptr<ModelState>;
-
-// A Model or a callable of one, with the signature that a call runs; -1: there is no default one.
-struct ModelObject {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  int32_t place;
-  StatePtr* state;
-};
-
 PyTypeObject* function_type = nullptr;
-
-ModelObject* AsModel(PyObject* self) { return reinterpret_cast<ModelObject*>(self); }
 
 // ---- Calls ----
 
@@ -223,21 +211,6 @@ void ReadFunctions(ModelState* state) {
   }
 }
 
-// The texts of a list; false with a Python error.
-bool TextsOf(PyObject* list, const char* what, std::vector<const char*>* texts) {
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
-    PyObject* const item = PyList_GET_ITEM(list, i);
-    if (!PyUnicode_Check(item)) {
-      PyErr_Format(PyExc_TypeError, "%s are text, got %R of type '%s'", what, item,
-                   Py_TYPE(item)->tp_name);
-      return false;
-    }
-    texts->push_back(PyUnicode_AsUTF8(item));
-    if (texts->back() == nullptr) return false;
-  }
-  return true;
-}
-
 PyObject* NewObject(PyTypeObject* type, const StatePtr& state, int32_t place) {
   auto* self = reinterpret_cast<ModelObject*>(type->tp_alloc(type, 0));
   if (self == nullptr) return nullptr;
@@ -286,20 +259,6 @@ void ModelDealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-// The place of a signature by its name, or None for the default one; -1 with a Python error.
-int32_t FindSignature(const ModelState& state, PyObject* name) {
-  if (name != Py_None && !PyUnicode_Check(name)) {
-    PyErr_Format(PyExc_TypeError, "the name of a signature is text, got %R of type '%s'", name,
-                 Py_TYPE(name)->tp_name);
-    return -1;
-  }
-  const char* text = name == Py_None ? "" : PyUnicode_AsUTF8(name);
-  if (text == nullptr) return -1;
-  const int32_t place = tw_model_find_signature(state.model, text, ThreadStatus());
-  if (place < 0) Raise(ThreadStatus(), nullptr);
-  return place;
-}
-
 // signature(name or None): its callable, planned.
 PyObject* ModelPrepare(PyObject* self, PyObject* name) {
   const StatePtr state = *AsModel(self)->state;
@@ -311,149 +270,6 @@ PyObject* ModelPrepare(PyObject* self, PyObject* name) {
     return tw_model_prepare(state->model, place, chosen.get(), ThreadStatus());
   });
   return prepared ? NewObject(function_type, state, place) : nullptr;
-}
-
-// _convert(name or None, path, saved_model, keep_batch_norms)
-PyObject* ModelConvert(PyObject* self, PyObject* args) {
-  const StatePtr state = *AsModel(self)->state;
-  PyObject *name = nullptr, *path = nullptr;
-  TwConvertOptions options{};
-  options.struct_size = sizeof options;
-  if (!PyArg_ParseTuple(args, "OO&pp", &name, PyUnicode_FSConverter, &path, &options.saved_model,
-                        &options.keep_batch_norms)) {
-    return nullptr;
-  }
-  const std::string out = PyBytes_AS_STRING(path);
-  Py_DECREF(path);
-  const int32_t place = FindSignature(*state, name);
-  OptionsOfRun chosen(&state->main_options);
-  if (place < 0 || !chosen.Choose(nullptr, 0)) return nullptr;
-  options.run_options = chosen.get();
-  const bool converted = RunUnlocked(nullptr, &chosen, [&] {
-    return tw_model_convert(state->model, place, out.c_str(), &options, ThreadStatus());
-  });
-  return converted ? Py_NewRef(Py_None) : nullptr;
-}
-
-// The text of a buffer, which goes.
-PyObject* TakeText(TwBuffer* buffer) {
-  PyObject* const text =
-      PyUnicode_DecodeUTF8(static_cast<const char*>(tw_buffer_data(buffer)),
-                           static_cast<Py_ssize_t>(tw_buffer_size(buffer)), "surrogateescape");
-  tw_buffer_free(buffer);
-  return text;
-}
-
-// _costs(name or None, batch, {input: [sizes, -1 where open]}): JSON.
-PyObject* ModelCosts(PyObject* self, PyObject* args) {
-  const StatePtr state = *AsModel(self)->state;
-  PyObject *name = nullptr, *shapes = nullptr;
-  long long batch = 0;
-  if (!PyArg_ParseTuple(args, "OLO!", &name, &batch, &PyDict_Type, &shapes)) return nullptr;
-  std::vector<const char*> inputs;
-  std::vector<std::vector<int64_t>> sizes;
-  PyObject *key = nullptr, *value = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(shapes, &at, &key, &value);) {
-    inputs.push_back(PyUnicode_AsUTF8(key));
-    if (inputs.back() == nullptr) return nullptr;
-    std::vector<int64_t>& dims = sizes.emplace_back();
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(value); ++i) {
-      dims.push_back(PyLong_AsLongLong(PyList_GET_ITEM(value, i)));
-    }
-    if (PyErr_Occurred()) return nullptr;
-  }
-  std::vector<const int64_t*> dims;
-  std::vector<int32_t> ranks;
-  for (const std::vector<int64_t>& one : sizes) {
-    dims.push_back(one.data());
-    ranks.push_back(static_cast<int32_t>(one.size()));
-  }
-  TwCostOptions options{};
-  options.struct_size = sizeof options;
-  options.batch = batch;
-  options.inputs = inputs.data();
-  options.dims = dims.data();
-  options.ranks = ranks.data();
-  options.num_inputs = static_cast<int32_t>(inputs.size());
-  const int32_t place = FindSignature(*state, name);
-  if (place < 0) return nullptr;
-  TwBuffer* const json = tw_model_costs(state->model, place, &options, ThreadStatus());
-  return json == nullptr ? Raise(ThreadStatus(), nullptr) : TakeText(json);
-}
-
-// The names of a dictionary, and its values as tensors.
-bool NamedTensorsOf(PyObject* values, std::vector<const char*>* names, TensorHandles* tensors) {
-  PyObject *key = nullptr, *value = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(values, &at, &key, &value);) {
-    names->push_back(PyUnicode_AsUTF8(key));
-    if (names->back() == nullptr) return false;
-    TwTensor* const made = TensorFromPython(value, static_cast<TwDataType>(0), true).release();
-    if (made == nullptr) return false;
-    tensors->data()[names->size() - 1] = made;
-  }
-  return true;
-}
-
-// _verify(name or None, {input: value}, {output or tensor: value}, atol, rtol): JSON.
-PyObject* ModelVerify(PyObject* self, PyObject* args) {
-  const StatePtr state = *AsModel(self)->state;
-  PyObject *name = nullptr, *inputs = nullptr, *values = nullptr;
-  TwVerifyOptions options{};
-  options.struct_size = sizeof options;
-  if (!PyArg_ParseTuple(args, "OO!O!dd", &name, &PyDict_Type, &inputs, &PyDict_Type, &values,
-                        &options.atol, &options.rtol)) {
-    return nullptr;
-  }
-  std::vector<const char*> fed, compared;
-  TensorHandles feeds(static_cast<size_t>(PyDict_GET_SIZE(inputs)));
-  TensorHandles references(static_cast<size_t>(PyDict_GET_SIZE(values)));
-  const int32_t place = FindSignature(*state, name);
-  OptionsOfRun chosen(&state->main_options);
-  if (place < 0 || !NamedTensorsOf(inputs, &fed, &feeds) ||
-      !NamedTensorsOf(values, &compared, &references) || !chosen.Choose(nullptr, 0)) {
-    return nullptr;
-  }
-  options.run_options = chosen.get();
-  TwBuffer* json = nullptr;
-  const bool verified = RunUnlocked(nullptr, &chosen, [&] {
-    json = tw_model_verify(state->model, place, fed.data(), feeds.data(),
-                           static_cast<int32_t>(fed.size()), compared.data(), references.data(),
-                           static_cast<int32_t>(compared.size()), &options, ThreadStatus());
-    return tw_status_code(ThreadStatus());
-  });
-  return verified ? TakeText(json) : nullptr;
-}
-
-// _fetch(name or None, [tensor], {input or tensor: value}): a list of arrays.
-PyObject* ModelFetch(PyObject* self, PyObject* args) {
-  const StatePtr state = *AsModel(self)->state;
-  PyObject *name = nullptr, *fetches = nullptr, *inputs = nullptr;
-  if (!PyArg_ParseTuple(args, "OO!O!", &name, &PyList_Type, &fetches, &PyDict_Type, &inputs)) {
-    return nullptr;
-  }
-  // Tensors have names also where there is no signature.
-  int32_t place = tw_model_find_signature(state->model, nullptr, nullptr);
-  if (name != Py_None && (place = FindSignature(*state, name)) < 0) return nullptr;
-  std::vector<const char*> fed, wanted;
-  TensorHandles feeds(static_cast<size_t>(PyDict_GET_SIZE(inputs)));
-  TensorHandles results(static_cast<size_t>(PyList_GET_SIZE(fetches)));
-  OptionsOfRun chosen(&state->main_options);
-  if (!TextsOf(fetches, "names of tensors", &wanted) || !NamedTensorsOf(inputs, &fed, &feeds) ||
-      !chosen.Choose(nullptr, 0)) {
-    return nullptr;
-  }
-  const bool ran = RunUnlocked(nullptr, &chosen, [&] {
-    return tw_model_fetch(state->model, place, chosen.get(), fed.data(), feeds.data(),
-                          static_cast<int32_t>(fed.size()), wanted.data(),
-                          static_cast<int32_t>(wanted.size()), results.data(), ThreadStatus());
-  });
-  PyObject* made = ran ? PyList_New(0) : nullptr;
-  for (size_t i = 0; made != nullptr && i < wanted.size(); ++i) {
-    PyObject* value = TensorToPython(TensorPtr(std::exchange(results.data()[i], nullptr)));
-    if (value == nullptr || PyList_Append(made, value) != 0) Py_CLEAR(made);
-    Py_XDECREF(value);
-  }
-  return made;
 }
 
 // [(name, tensor, element type, dims or None, is optional)]
@@ -531,28 +347,6 @@ PyMemberDef vectorcall_members[] = {
     {nullptr, 0, 0, 0, nullptr}};
 
 }  // namespace
-
-// read_saved_model(path, tags): (bytes of the MetaGraphDef, JSON of what else it has).
-PyObject* ReadSavedModel(PyObject*, PyObject* args) {
-  PyObject *path = nullptr, *tags = nullptr;
-  if (!PyArg_ParseTuple(args, "O&O!", PyUnicode_FSConverter, &path, &PyList_Type, &tags)) {
-    return nullptr;
-  }
-  const std::string name = PyBytes_AS_STRING(path);
-  Py_DECREF(path);
-  std::vector<const char*> texts;
-  if (!TextsOf(tags, "tags", &texts)) return nullptr;
-  TwBuffer *meta_graph = nullptr, *facts = nullptr;
-  if (tw_saved_model_read(name.c_str(), texts.data(), static_cast<int32_t>(texts.size()),
-                          &meta_graph, &facts, ThreadStatus()) != TW_OK) {
-    return Raise(ThreadStatus(), nullptr);
-  }
-  PyObject* const bytes =
-      PyBytes_FromStringAndSize(static_cast<const char*>(tw_buffer_data(meta_graph)),
-                                static_cast<Py_ssize_t>(tw_buffer_size(meta_graph)));
-  tw_buffer_free(meta_graph);
-  return Py_BuildValue("(NN)", bytes, TakeText(facts));
-}
 
 bool AddModelTypes(PyObject* module) {
   static PyType_Slot model_slots[] = {{Py_tp_new, reinterpret_cast<void*>(ModelNew)},

@@ -13,7 +13,7 @@ def graph():
 
 
 def chain(functions, calls):
-    """F0 calls F1 `calls` times, one after the other, F1 likewise F2, and so on."""
+    """F0 calls F1 `calls` times, one after the other, F1 calls F2 as often, and so on."""
     graph_def = tw.GraphDef()
     for i in range(functions):
         function = graph_def.library.function.add()

@@ -299,6 +299,19 @@ def test_default_sessions():
     assert tw.get_default_session() is None
 
 
+def test_a_local_session_opens_no_socket():
+    """In one process no service takes part (papers B5.4b)."""
+    def sockets():
+        links = (f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd"))
+        return {os.readlink(link) for link in links if os.path.islink(link) and os.readlink(link).startswith("socket:")}
+    before = sockets()
+    with tw.device("/cpu:1"):
+        far = tw.constant(2.0) * 3.0
+    with tw.Session(config=tw.ConfigProto(device_count={"CPU": 2})) as sess:
+        assert sess.run(far + 1.0) == 7.0
+        assert sockets() == before
+
+
 def test_a_target_is_the_address_of_a_server():
     with pytest.raises(tw.errors.InvalidArgumentError, match="grpc://"):
         tw.Session("elsewhere:2222")

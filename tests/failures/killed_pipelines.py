@@ -10,10 +10,8 @@ import os
 import random
 import shutil
 import signal
-import sys
-import tempfile
-import traceback
 
+import killing
 import thalweg as tf
 
 ELEMENTS, BATCH, SAVED_EVERY = 600, 4, 3
@@ -48,18 +46,8 @@ def saved_step(folder):
 
 def run_one(folder, most):
     """A worker that is killed once it has said `most` batches; what it said, and whether it was."""
-    heard, said = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(heard)
-        try:
-            train(folder, lambda step, batch: os.write(said, json.dumps([step, batch]).encode() + b"\n"))
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-        os._exit(1)
-    os.close(said)
-    with os.fdopen(heard, "rb") as lines:
+    pid, lines = killing.start(lambda say: train(folder, lambda step, batch: say(json.dumps([step, batch]))))
+    with lines:
         found = []
         for line in lines:
             found.append(json.loads(line))
@@ -93,15 +81,6 @@ def play(count, seed, folder):
     return again
 
 
-def main(count=20, seed=None):
-    seed = int(seed) if seed is not None else random.randrange(1 << 30)
-    folder = tempfile.mkdtemp()
-    print(f"{count} kills, seed {seed}", flush=True)
-    again = play(int(count), seed, folder)
-    shutil.rmtree(folder)
-    print(f"{count} workers were killed in the middle of a dataset: each next one went on where the checkpoint stood; {again} batches were "
-          "taken again")
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    killing.main(play, "{count} workers were killed in the middle of a dataset in {seconds} s: each next one went on where the checkpoint stood; "
+                 "{found} batches were taken again", 20)

@@ -8,13 +8,10 @@ had been said; and the next process leaves nothing of the files that the dead on
 import os
 import random
 import re
-import shutil
 import signal
-import sys
-import tempfile
 import time
-import traceback
 
+import killing
 import numpy as np
 import thalweg as tf
 
@@ -22,8 +19,8 @@ MODES = ("numbered", "numbered in the background", "one name")
 TENSORS, ELEMENTS = 6, 40_000
 
 
-def save_for_ever(mode, folder, first, said):
-    """In the process that will be killed; `said` is where it tells each step that is written."""
+def save_for_ever(mode, folder, first, say):
+    """In the process that will be killed; it says each step that is written."""
     with tf.Graph().as_default(), tf.Session() as session:
         value = tf.placeholder(tf.float32, [])
         variables = [tf.get_variable(f"v{i}", [ELEMENTS], use_resource=i % 2 == 0) for i in range(TENSORS)]
@@ -37,7 +34,7 @@ def save_for_ever(mode, folder, first, said):
             saver.save(session, os.path.join(folder, "m"), None if mode == "one name" else step, write_meta_graph=step % 3 == 0)
             told = written if saver.is_saving or "background" in mode else step
             if told is not None:
-                os.write(said, b"%d\n" % told)
+                say(str(told))
             step, written = step + 1, step
 
 
@@ -54,26 +51,14 @@ def newest(folder):
 
 def kill_one(mode, folder, first, chance):
     """Starts a process, kills it, and gives what the newest checkpoint then has."""
-    heard, said = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(heard)
-        try:
-            save_for_ever(mode, folder, first, said)
-        except BaseException:
-            traceback.print_exc()
-        os._exit(1)
-    os.close(said)
-    begun = os.read(heard, 1 << 16)
-    assert begun, "the process ended before it had written a checkpoint"
-    time.sleep(chance.expovariate(1 / 0.03))  # when it dies is the test
-    os.kill(pid, signal.SIGKILL)
-    assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
-    text = begun
-    while more := os.read(heard, 1 << 16):
-        text += more
-    os.close(heard)
-    told = int(re.findall(rb"\d+", text)[-1])
+    pid, lines = killing.start(lambda say: save_for_ever(mode, folder, first, say))
+    with lines:
+        begun = lines.readline()
+        assert begun, "the process ended before it had written a checkpoint"
+        time.sleep(chance.expovariate(1 / 0.03))  # when it dies is the test
+        os.kill(pid, signal.SIGKILL)
+        assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
+        told = int([begun, *lines][-1])
     found = newest(folder)
     assert told <= found <= told + 2, f"{mode}: step {found} is the newest, {told} had been written"
     return found
@@ -106,16 +91,6 @@ def play(count, seed, folder):
     return unfinished
 
 
-def main(count=1000, seed=None):
-    seed = int(seed) if seed is not None else random.randrange(1 << 30)
-    folder = tempfile.mkdtemp()
-    print(f"{count} kills, seed {seed}", flush=True)
-    began = time.monotonic()
-    unfinished = play(int(count), seed, folder)
-    shutil.rmtree(folder)
-    print(f"{count} processes were killed in {time.monotonic() - began:.0f} s: the newest checkpoint was whole each time; {unfinished} of "
-          "them left files that they had begun, and none of these stayed")
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    killing.main(play, "{count} processes were killed in {seconds} s: the newest checkpoint was whole each time; {found} of them left files "
+                 "that they had begun, and none of these stayed", 1000)

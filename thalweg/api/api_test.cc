@@ -140,6 +140,23 @@ TEST(ApiTest, ACancelledRunEndsAndTheSessionGoesOn) {
   EXPECT_EQ(a.session.Run({{a.x, two}}, {a.y}).status().code(), 1);
 }
 
+// A queue that stays empty; the options' timeout ends the wait for it.
+TEST(ApiTest, RunsAndCallablesEndInTime) {
+  const tw::Environment environment = tw::Environment::Create({.threads = 0}).OrThrow();
+  tw::Graph graph(environment);
+  const std::vector<tw::DataType> types = {tw::kFloat};
+  const tw::Output queue = graph.Op("FIFOQueueV2", {}, {{"component_types", types}});
+  const tw::Output next = graph.Op("QueueDequeueV2", {queue}, {{"component_types", types}});
+  tw::Session session = tw::Session::Create(graph).OrThrow();
+  const tw::internal::Handle<TwRunOptions, &tw_run_options_free> options(tw_run_options_new());
+  tw_run_options_timeout_ms(options.get(), 1);
+  const tw::Callable callable = session.MakeCallable({}, {next}).OrThrow();
+  for (const tw::Status& status : {session.Run({}, {next}, {}, options.get()).status(),
+                                   callable.Run({}, options.get()).status()}) {
+    EXPECT_EQ(status.code(), 4) << status.message();  // DEADLINE_EXCEEDED
+  }
+}
+
 TEST(ApiTest, OperationListsNameWhatIsImplemented) {
   tw::Environment environment = tw::Environment::Create({.threads = 0}).OrThrow();
   TwBuffer* all = tw_environment_op_list(environment.c(), 0, nullptr);

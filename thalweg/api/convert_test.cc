@@ -75,6 +75,29 @@ TEST_P(ConvertReleasesTest, FunctionsALoopAndATableBecomeOneGraph) {
   EXPECT_THAT(changes.message(), HasSubstr("does more with the variable"));
 }
 
+TEST_P(ConvertReleasesTest, ANodeThatIsCalledAsAReadIsNotTheVariablesValue) {
+  const std::string path = (kGoldenFiles / "saved_models" / GetParam() / "tf2_module").string();
+  const tw::Model model = tw::Model::Load(OneThread(), path).OrThrow();
+  TwGraph* const graph = tw_model_graph(model.c());
+  int variables = 0;
+  for (int32_t i = tw_graph_num_nodes(graph) - 1; i >= 0; --i) {
+    const TwNode* const node = tw_graph_node(graph, i);
+    if (std::string(tw_node_op(node)) != "VarHandleOp") continue;
+    ++variables;
+    const std::string name = std::string(tw_node_name(node)) + "/frozen_value";
+    TwNodeBuilder* const builder = tw_node_builder_new(graph, "Const", name.c_str());
+    tw::Attr("dtype", tw::kFloat).Set(builder);
+    tw::Attr("value", tw::Tensor::Scalar(1e9f)).Set(builder);
+    ASSERT_NE(tw_node_builder_finish(builder, nullptr), nullptr) << name;
+  }
+  ASSERT_GT(variables, 0);
+  model.Convert(Path("out"), "", {.saved_model = true}).OrThrow();
+  const tw::Model frozen = tw::Model::Load(OneThread(), Path("out")).OrThrow();
+  const FedInputs inputs = {{"words", tw::Tensor::Strings({"fox"}, {1})},
+                            {"rounds", tw::Tensor::Scalar<int32_t>(2)}};
+  ExpectSameResults(model.Run(inputs).OrThrow(), frozen.Run(inputs).OrThrow());
+}
+
 TEST_P(ConvertReleasesTest, AGraphKeepsItsNames) {
   const std::string path = (kGoldenFiles / "graphs" / GetParam() / "convnet.pb").string();
   const tw::Model model = tw::Model::Load(OneThread(), path).OrThrow();

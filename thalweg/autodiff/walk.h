@@ -82,7 +82,6 @@ class GradientWalk {
   Node* UnitOf(Node* node) const;
   Node* Reach(Node* node);
   std::vector<Output> InputsToward(const Node* unit) const;
-  std::vector<Node*> Upstream() const;
   Status FindPaths();
   Status CheckStacks(const std::unordered_set<Node*>& reached);
   bool DependsOnAnX(Frame* loop);

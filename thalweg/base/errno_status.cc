@@ -38,15 +38,21 @@ Code CodeOfErrno(int error) {
   }
 }
 
+std::string TextOfErrno(int error) {
+  char text[128];
+  // The GNU form of strerror_r: the result may or may not lie in `text`.
+  return strerror_r(error, text, sizeof(text));
+}
+
 }  // namespace
 
 Status ErrnoStatus(std::string_view action, const std::string& path, int error) {
-  char text[128];
-  // The GNU form of strerror_r: the result may or may not lie in `text`.
-  const char* message = strerror_r(error, text, sizeof(text));
-  // A file that cannot be read is said in TensorFlow's words, for which programs look.
-  if (action == "open for reading") return Status(CodeOfErrno(error), StrCat(path, "; ", message));
-  return Status(CodeOfErrno(error), StrCat("cannot ", action, " '", path, "': ", message));
+  return Status(CodeOfErrno(error),
+                StrCat("cannot ", action, " '", path, "': ", TextOfErrno(error)));
+}
+
+Status UnreadableStatus(const std::string& path, int error) {
+  return Status(CodeOfErrno(error), StrCat(path, "; ", TextOfErrno(error)));
 }
 
 }  // namespace thalweg

@@ -18,5 +18,8 @@ namespace thalweg {
 // FailedPrecondition (a directory where a file is expected, or the reverse), InvalidArgument, else
 // Unknown.
 Status ErrnoStatus(std::string_view action, const std::string& path, int error);
+// A file that cannot be opened for reading, in TensorFlow's words, for which programs look: "/m/a;
+// No such file or directory".
+Status UnreadableStatus(const std::string& path, int error);
 
 }  // namespace thalweg

@@ -44,12 +44,18 @@ class FileDescriptor {
   int fd_;
 };
 
-Result<int> Open(const std::string& path, int flags, std::string_view action) {
-  RETURN_IF_ERROR(CheckPath(path));
+// -1: errno says why not.
+int TryOpen(const std::string& path, int flags) {
   int fd;
   do {
     fd = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
   } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+Result<int> Open(const std::string& path, int flags, std::string_view action) {
+  RETURN_IF_ERROR(CheckPath(path));
+  const int fd = TryOpen(path, flags);
   if (fd < 0) return ErrnoStatus(action, path, errno);
   return fd;
 }
@@ -195,11 +201,13 @@ bool LockNew(int fd) {
 }  // namespace
 
 Result<std::unique_ptr<RandomAccessFile>> PosixFileSystem::OpenForReading(const std::string& path) {
-  ASSIGN_OR_RETURN(const int fd, Open(path, O_RDONLY, "open for reading"));
+  RETURN_IF_ERROR(CheckPath(path));
+  const int fd = TryOpen(path, O_RDONLY);
+  if (fd < 0) return UnreadableStatus(path, errno);
   FileDescriptor owned(fd);
   struct stat info;
   if (::fstat(fd, &info) != 0) return ErrnoStatus("stat", path, errno);
-  if (S_ISDIR(info.st_mode)) return ErrnoStatus("open for reading", path, EISDIR);
+  if (S_ISDIR(info.st_mode)) return UnreadableStatus(path, EISDIR);
   const bool seekable = S_ISREG(info.st_mode) || S_ISBLK(info.st_mode);
   return std::unique_ptr<RandomAccessFile>(
       std::make_unique<PosixRandomAccessFile>(path, owned.Release(), seekable));

@@ -26,8 +26,10 @@ Timer::Entry Timer::Add(Deadline deadline, std::function<void()> callback) {
 }
 
 // For the first entry, or for the first in a forked process: entries from before it are those of
-// threads that it does not have.
+// threads that it does not have, and stay as these left them: to destroy what they hold may be to
+// ask for a lock of theirs, or for this one.
 void Timer::Start() {
+  if (!entries_.empty()) new auto(std::move(entries_));
   entries_.clear();
   running_id_ = 0;
   // The old ones count waits of the thread that is not there, and to notify may be to wait for it.

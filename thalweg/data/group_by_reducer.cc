@@ -50,12 +50,11 @@ class GroupByReducer : public DatasetOver {
       }
       const bool open = key_call_.open() || init_call_.open() || reduce_call_.open();
       writer.Add(open ? element_ : Element());
-      writer.Add(finalize_call_.open() ? 1 : 0);
-      if (finalize_call_.open()) writer.Add(finalize_call_.element());
+      finalize_call_.Save(writer);
       return InputStage::Save(poller, writer);
     }
     Status Restore(const Poller& poller, StateReader& reader) override {
-      int64_t ended = 0, n = 0, key = 0, finalizes = 0;
+      int64_t ended = 0, n = 0, key = 0;
       RETURN_IF_ERROR(reader.Read(&ended));
       ended_ = ended != 0;
       RETURN_IF_ERROR(reader.ReadCount(&n));
@@ -67,12 +66,7 @@ class GroupByReducer : public DatasetOver {
       }
       RETURN_IF_ERROR(reader.Read(&element_));
       if (!element_.empty()) key_call_.Begin(poller, Element(element_));
-      RETURN_IF_ERROR(reader.Read(&finalizes));
-      if (finalizes != 0) {
-        Element state;
-        RETURN_IF_ERROR(reader.Read(&state));
-        finalize_call_.Begin(poller, std::move(state));
-      }
+      RETURN_IF_ERROR(finalize_call_.Restore(poller, reader));
       return InputStage::Restore(poller, reader);
     }
 

@@ -21,10 +21,6 @@ class RandomStream {
     ++drawn_;
     return block_[used_++];
   }
-  uint64_t Next64() {
-    const uint64_t low = Next();
-    return low | static_cast<uint64_t>(Next()) << 32;
-  }
 
   // How many were drawn; as many are drawn again when that is restored in a fresh stream.
   int64_t drawn() const { return drawn_; }

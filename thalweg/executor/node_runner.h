@@ -436,7 +436,6 @@ class NodeRunner : public Propagation<kParallel> {
   }
 
   // --- Structured loops
-  // --------------------------------------------------------------------------------------------
 
   Outcome RunLoop(const Instr& instr, const Operand* operands) {
     const LoopCode& loop = plan_.loops[instr.aux];
@@ -504,7 +503,6 @@ class NodeRunner : public Propagation<kParallel> {
   }
 
   // --- Errors and traces
-  // -------------------------------------------------------------------------------------------
 
   Outcome Fail(const Instr& instr, const Status& status) {
     const Operand* operands = OperandsOf(instr);

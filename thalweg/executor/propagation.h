@@ -123,7 +123,6 @@ class Propagation {
   }
 
   // --- Emitting instructions
-  // ---------------------------------------------------------------------------------------
 
   // Runs one instruction that tells others something. `dead`: what it tells is that nothing will
   // come.
@@ -177,7 +176,6 @@ class Propagation {
   }
 
   // --- Merges, Exits, iterations
-  // -----------------------------------------------------------------------------------
 
   void ToMerge(Iteration& iteration, uint32_t merge, uint32_t input, Tensor value) {
     if ((FetchOr(iteration.merges[merge], kFiredMark) & kFiredMark) != 0) return;

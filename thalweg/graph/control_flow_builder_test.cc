@@ -7,6 +7,7 @@
 
 #include "thalweg/graph/function.h"
 #include "thalweg/graph/function_body.h"
+#include "thalweg/graph/test_function.h"
 
 namespace thalweg {
 namespace {
@@ -14,41 +15,24 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const PartialShape kNumber{Shape()};
-
-class ControlFlowBuilderTest : public ::testing::Test {
+class ControlFlowBuilderTest : public FunctionTest {
  protected:
-  static Output Add(Graph& graph, NodeSpec spec) {
-    spec.make_unique = true;
-    Result<Node*> node = graph.AddNode(std::move(spec));
-    EXPECT_TRUE(node.ok()) << node.status().ToString();
-    return {node.ok() ? *node : nullptr, 0};
-  }
-  static Output Const(Graph& graph, Tensor value) {
-    const DType dtype = value.dtype();
-    return Add(graph, {.name = "c", .op = "Const", .attrs = {{"dtype", dtype}, {"value", value}}});
-  }
-  static Output Float(Graph& graph, float value) { return Const(graph, Tensor::Scalar(value)); }
   static Output Of(FunctionBuilder& builder, const char* op, std::vector<Output> inputs) {
     for (Output& input : inputs) input = *builder.Inside(input);
     return Add(*builder.body(), {.name = op, .op = op, .inputs = std::move(inputs)});
-  }
-  static std::string Refusal(const Result<std::vector<Output>>& made) {
-    EXPECT_EQ(made.status().code(), Code::kInvalidArgument) << made.status().ToString();
-    return std::string(made.status().message());
   }
   static std::string NameOf(const Output& call, const char* attr) {
     return call.node->Attr<FunctionRef>(attr)->name;
   }
 
-  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>(std::make_shared<OpRegistry>());
   FunctionBuilder first_{graph_}, second_{graph_};
 };
 
 TEST_F(ControlFlowBuilderTest, ALoopPassesWhatEitherFunctionReads) {
-  const Output limit = Float(*graph_, 9), step = Float(*graph_, 2), start = Float(*graph_, 1);
-  const Output x = *first_.AddArg("x", DType::kFloat, kNumber);
-  const Output y = *second_.AddArg("x", DType::kFloat, kNumber);
+  const Output limit = Const(*graph_, 9.0F), step = Const(*graph_, 2.0F),
+               start = Const(*graph_, 1.0F);
+  const Output x = *first_.AddArg("x", DType::kFloat, kScalar);
+  const Output y = *second_.AddArg("x", DType::kFloat, kScalar);
   const Output goes_on = Of(first_, "Less", {x, limit});
   const Output next = Of(second_, "Mul", {Of(second_, "Mul", {y, step}), limit});
   const auto last = AddWhile({.name = "up"}, {start}, {&first_, {goes_on}}, {&second_, {next}});
@@ -68,7 +52,7 @@ TEST_F(ControlFlowBuilderTest, ALoopPassesWhatEitherFunctionReads) {
 
 TEST_F(ControlFlowBuilderTest, EffectsMakeTheStatefulForm) {
   const Output shape = Const(*graph_, Tensor::Of<int32_t>(std::vector<int32_t>{}, Shape{0}));
-  const Output otherwise = Float(*graph_, 1);
+  const Output otherwise = Const(*graph_, 1.0F);
   const Output noise = Add(*first_.body(), {.name = "noise",
                                             .op = "RandomUniform",
                                             .inputs = {*first_.Inside(shape)},
@@ -92,14 +76,15 @@ TEST_F(ControlFlowBuilderTest, ACaseReadsWhatAnyBranchReads) {
 }
 
 TEST_F(ControlFlowBuilderTest, WhatDoesNotFitIsNamedAndAddsNothing) {
-  const Output one = Float(*graph_, 1), yes = Const(*graph_, Tensor::Scalar(true));
-  const Output x = *first_.AddArg("x", DType::kFloat, kNumber);
-  const Output y = *second_.AddArg("x", DType::kFloat, kNumber);
+  const Output one = Const(*graph_, 1.0F), yes = Const(*graph_, Tensor::Scalar(true));
+  const Output x = *first_.AddArg("x", DType::kFloat, kScalar);
+  const Output y = *second_.AddArg("x", DType::kFloat, kScalar);
   const int nodes = graph_->num_nodes();
   const auto loop = [&](std::vector<Output> goes_on, std::vector<Output> next,
                         std::vector<Output> initial) {
     return Refusal(AddWhile({.name = "w"}, std::move(initial), {&first_, std::move(goes_on)},
-                            {&second_, std::move(next)}));
+                            {&second_, std::move(next)})
+                       .status());
   };
   EXPECT_THAT(loop({x}, {y}, {one}), HasSubstr("gives one bool, this one gives float32"));
   EXPECT_THAT(loop({yes, yes}, {y}, {one}), HasSubstr("this one gives 2"));
@@ -109,15 +94,16 @@ TEST_F(ControlFlowBuilderTest, WhatDoesNotFitIsNamedAndAddsNothing) {
   EXPECT_THAT(loop({yes}, {yes}, {one}), HasSubstr("in the body, but bool"));
   EXPECT_THAT(loop({yes}, {Output()}, {one}), HasSubstr("result 0 is none"));
   EXPECT_THAT(loop({yes}, {y}, {Output()}), HasSubstr("no initial value"));
-  EXPECT_THAT(Refusal(AddIf({}, yes, {&first_, {one}}, {&second_, {one}})),
+  EXPECT_THAT(Refusal(AddIf({}, yes, {&first_, {one}}, {&second_, {one}}).status()),
               HasSubstr("branch 0 has arguments"));
   FunctionBuilder a(graph_), b(graph_);
-  EXPECT_THAT(Refusal(AddIf({}, yes, {&a, {one}}, {&b, {}})), HasSubstr("branch 1 gives 0"));
-  EXPECT_THAT(Refusal(AddIf({}, yes, {&a, {one}}, {&b, {yes}})),
+  EXPECT_THAT(Refusal(AddIf({}, yes, {&a, {one}}, {&b, {}}).status()),
+              HasSubstr("branch 1 gives 0"));
+  EXPECT_THAT(Refusal(AddIf({}, yes, {&a, {one}}, {&b, {yes}}).status()),
               HasSubstr("result 0 is float32 in branch 0 and bool in branch 1"));
-  EXPECT_THAT(Refusal(AddCase({}, yes, {})), HasSubstr("no branches"));
+  EXPECT_THAT(Refusal(AddCase({}, yes, {}).status()), HasSubstr("no branches"));
   FunctionBuilder stranger(std::make_shared<Graph>(std::make_shared<OpRegistry>()));
-  EXPECT_THAT(Refusal(AddIf({}, yes, {&a, {}}, {&stranger, {}})),
+  EXPECT_THAT(Refusal(AddIf({}, yes, {&a, {}}, {&stranger, {}}).status()),
               HasSubstr("not all of one graph"));
   EXPECT_EQ(graph_->num_nodes(), nodes);
   EXPECT_TRUE(graph_->library().Names().empty());

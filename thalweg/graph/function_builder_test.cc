@@ -8,6 +8,7 @@
 #include "thalweg/graph/function_body.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/graph/graph_text.h"
+#include "thalweg/graph/test_function.h"
 
 namespace thalweg {
 namespace {
@@ -16,21 +17,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-const PartialShape kScalar{Shape()};
-
-class FunctionBuilderTest : public ::testing::Test {
+class FunctionBuilderTest : public FunctionTest {
  protected:
-  static Output Add(Graph& graph, NodeSpec spec) {
-    spec.make_unique = true;
-    Result<Node*> node = graph.AddNode(std::move(spec));
-    EXPECT_TRUE(node.ok()) << node.status().ToString();
-    return {node.ok() ? *node : nullptr, 0};
-  }
-  static Output Const(Graph& graph, const char* name, float value) {
-    return Add(graph, {.name = name,
-                       .op = "Const",
-                       .attrs = {{"dtype", DType::kFloat}, {"value", Tensor::Scalar(value)}}});
-  }
   static Output Mul(Graph& graph, Output a, Output b, const char* name = "Mul") {
     return Add(graph, {.name = name, .op = "Mul", .inputs = {a, b}});
   }
@@ -44,23 +32,16 @@ class FunctionBuilderTest : public ::testing::Test {
     EXPECT_TRUE(name.ok()) << name.status().ToString();
     return name.ok() ? *name : "";
   }
-  static std::string Refusal(const Status& status, Code code = Code::kInvalidArgument) {
-    EXPECT_EQ(status.code(), code) << status.ToString();
-    return std::string(status.message());
-  }
   std::shared_ptr<const FunctionBody> BodyOf(const std::string& name) {
     Result<std::shared_ptr<const FunctionBody>> body =
         InstantiateFunction(graph_->library(), registry_, {name, {}});
     EXPECT_TRUE(body.ok()) << body.status().ToString();
     return body.ok() ? *body : nullptr;
   }
-
-  std::shared_ptr<OpRegistry> registry_ = std::make_shared<OpRegistry>();
-  std::shared_ptr<Graph> graph_ = std::make_shared<Graph>(registry_);
 };
 
 TEST_F(FunctionBuilderTest, WhatIsReadFromOutsideIsAnArgument) {
-  const Output w = Const(*graph_, "layer/W", 2);
+  const Output w = Const(*graph_, 2.0F, "layer/W");
   FunctionBuilder builder(graph_);
   const Output x = *builder.AddArg("X", DType::kFloat, kScalar);
   const Output once = Mul(*builder.body(), x, Inside(builder, w));
@@ -110,7 +91,7 @@ TEST_F(FunctionBuilderTest, NamesOfArgumentsNodesAndListsDoNotClash) {
 }
 
 TEST_F(FunctionBuilderTest, AnInnerFunctionReadsThroughTheOuterOne) {
-  const Output w = Const(*graph_, "w", 2);
+  const Output w = Const(*graph_, 2.0F, "w");
   const auto outer = std::make_shared<FunctionBuilder>(graph_);
   const Output x = *outer->AddArg("x", DType::kFloat, kScalar);
   FunctionBuilder inner(outer->body(), outer);
@@ -132,7 +113,7 @@ TEST_F(FunctionBuilderTest, EqualFunctionsAreOne) {
   const auto define = [&](float factor) {
     FunctionBuilder builder(graph_);
     const Output x = *builder.AddArg("x", DType::kFloat, kScalar);
-    const Output y = Mul(*builder.body(), x, Const(*builder.body(), "c", factor));
+    const Output y = Mul(*builder.body(), x, Const(*builder.body(), factor, "c"));
     return Defined(builder, {.name = "f", .append_hash = true, .results = {y}});
   };
   const std::string two = define(2);
@@ -162,8 +143,8 @@ TEST_F(FunctionBuilderTest, WhatHasStateSaysSo) {
 }
 
 TEST_F(FunctionBuilderTest, WhatIsCopiedIsWhatTheOutputNeeds) {
-  const Output a = Const(*graph_, "a", 1);
-  Const(*graph_, "unneeded", 5);
+  const Output a = Const(*graph_, 1.0F, "a");
+  Const(*graph_, 5.0F, "unneeded");
   const Output b = Mul(*graph_, a, a, "b");
   const Output c = Mul(*graph_, b, a, "c");
   FunctionBuilder builder(graph_);
@@ -197,10 +178,10 @@ TEST_F(FunctionBuilderTest, WhatOnlyASessionHasIsNotCopied) {
 }
 
 TEST_F(FunctionBuilderTest, WhatCannotBeIsRefused) {
-  const Output w = Const(*graph_, "w", 2);
+  const Output w = Const(*graph_, 2.0F, "w");
   Graph elsewhere(registry_);
   FunctionBuilder builder(graph_);
-  EXPECT_THAT(Refusal(builder.Inside(Const(elsewhere, "far", 1)).status()),
+  EXPECT_THAT(Refusal(builder.Inside(Const(elsewhere, 1.0F, "far")).status()),
               HasSubstr("'far' is of a graph that does not hold this function"));
   EXPECT_THAT(Refusal(builder.Inside({w.node, 3}).status()), HasSubstr("there is no output 3"));
   const Output x = *builder.AddArg("x", DType::kFloat, kScalar);

@@ -72,20 +72,20 @@ Result<Costs> CountCosts(const StepGraph& step) {
   return costs;
 }
 
-// Those that the step reads.
-int64_t ParameterBytes(const StepGraph& step) {
-  int64_t bytes = 0;
+// The bytes of the variables that the step reads; a graph may claim more than an int64 counts.
+double ParameterBytes(const StepGraph& step) {
+  double bytes = 0;
   for (const Node* node : step.graph->Nodes()) {
     if (!IsVariable(*node)) continue;
     const Result<PartialShape> shape = node->Attr<PartialShape>("shape");
     const Result<DType> dtype = node->Attr<DType>("dtype");
     if (!shape.ok() || !dtype.ok() || !shape->IsFullyDefined()) continue;
-    bytes += shape->num_elements() * static_cast<int64_t>(DTypeStride(*dtype));
+    bytes += static_cast<double>(shape->num_elements()) * static_cast<double>(DTypeStride(*dtype));
   }
   return bytes;
 }
 
-// Of the session's plan, which knows what is freed when. None where an input is not known whole.
+// The peak of the session's plan, which knows what is freed when; none where a shape is unknown.
 Result<std::optional<StepMemory>> PlannedPeak(const Model& model, const ModelSignature& signature,
                                               const InputShapes& shapes) {
   Signature request;

@@ -107,12 +107,22 @@ class Freezer {
     return found;
   }
 
+  // A node that an earlier call added to the model's graph; null where there is none.
+  Node* Added(const std::string& name, std::string_view op, const Node* of) const {
+    Node* const found = graph_.FindNode(name);
+    const bool is_it = found != nullptr && found->op_name() == op && found->num_inputs() == 1 &&
+                       found->input(0).node == of;
+    return is_it ? found : nullptr;
+  }
+
   // What gives the value of a variable; the model's graph gets a node for a resource that it never
   // reads itself.
   Result<Output> ReadOf(Node* variable) {
     if (variable->op_name() != "VarHandleOp") return Output{variable, 0};
     const std::string name = StrCat(variable->name(), "/frozen_value");
-    if (Node* const found = graph_.FindNode(name); found != nullptr) return Output{found, 0};
+    if (Node* const found = Added(name, "ReadVariableOp", variable); found != nullptr) {
+      return Output{found, 0};
+    }
     ASSIGN_OR_RETURN(const DType dtype, variable->Attr<DType>("dtype"));
     ASSIGN_OR_RETURN(Node * read, graph_.AddNode({.name = name,
                                                   .op = "ReadVariableOp",
@@ -128,11 +138,12 @@ class Freezer {
     for (const Node* table : tables) {
       ASSIGN_OR_RETURN(Node* const original, Original(*table));
       const std::string name = StrCat(original->name(), "/frozen_contents");
-      Node* made = graph_.FindNode(name);
+      const std::string op = StrCat("LookupTableExport", Version(*table));
+      Node* made = Added(name, op, original);
       if (made == nullptr) {
         ASSIGN_OR_RETURN(AttrMap types, TypesOf(*table, "Tkeys", "Tvalues"));
         ASSIGN_OR_RETURN(made, graph_.AddNode({.name = name,
-                                               .op = StrCat("LookupTableExport", Version(*table)),
+                                               .op = op,
                                                .inputs = {{original, 0}},
                                                .attrs = std::move(types),
                                                .make_unique = true}));

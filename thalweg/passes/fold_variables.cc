@@ -173,9 +173,7 @@ class VariableFolder {
     } else {
       spec.attrs.Set("T", carried.dtype);
       const int count = op == "Merge" ? 1 : node.num_outputs();
-      // A copy: the map may move what `carried` refers to.
-      const Carried passed = carried;
-      for (int i = 0; i < count; ++i) carried_[{const_cast<Node*>(&node), i}] = passed;
+      for (int i = 0; i < count; ++i) carried_[{const_cast<Node*>(&node), i}] = carried;
     }
     return Add(node, std::move(spec)).status();
   }
@@ -258,12 +256,8 @@ class VariableFolder {
   }
 
   Result<Node*> Make(const Node& node, NodeSpec spec) {
-    spec.device = node.device();
-    spec.site = copier_.graph().InternSite(node.graph().Site(node.site()));
     spec.make_unique = true;
-    ASSIGN_OR_RETURN(Node * made, copier_.graph().AddNode(std::move(spec)));
-    copier_.SetOrigin(*made, step_.Origin(node));
-    return made;
+    return copier_.Make(node, std::move(spec));
   }
 
   const StepGraph& step_;

@@ -4,10 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thalweg/graph/graph_builder.h"
-#include "thalweg/graph/shape_inference.h"
-#include "thalweg/passes/prune.h"
-#include "thalweg/passes/test_step_ops.h"
+#include "thalweg/passes/test_pass.h"
 
 namespace thalweg {
 namespace {
@@ -19,56 +16,31 @@ Status Image(ShapeContext& c) {
   return OkStatus();
 }
 
-class FuseBatchNormTest : public ::testing::Test {
+class FuseBatchNormTest : public PassTest {
  protected:
   FuseBatchNormTest() {
-    for (const char* op : {"AddV2", "FusedBatchNormGradV3", "FusedBatchNormV3", "Neg",
-                           "Placeholder", "Relu", "ReluGrad", "_FusedBatchNormEx"}) {
-      ops->Op(op).Shape(Image);
-    }
-    graph = std::make_shared<Graph>(ops);
-    b = std::make_unique<GraphBuilder>(graph.get());
+    Define({"AddV2", "FusedBatchNormGradV3", "FusedBatchNormV3", "Neg", "Placeholder", "Relu",
+            "ReluGrad", "_FusedBatchNormEx"},
+           Image);
     x = Placeholder("x");
   }
-  Output Placeholder(std::string_view name) {
-    return b->Op("Placeholder", {}, {{"dtype", DType::kFloat}}, name);
-  }
-  Node* Norm(Output value, std::string_view name, bool training = true) {
-    std::vector<Output> inputs = {value};
-    for (const char* part : {"scale", "offset", "mean", "variance"}) {
-      inputs.push_back(Placeholder(StrCat(name, "_", part)));
-    }
-    return b->OpNode("FusedBatchNormV3", inputs, {{"is_training", training}, {"epsilon", 0.25f}},
-                     name);
-  }
-  Output Relu(Output value, std::string_view name) { return b->Op("Relu", {value}, {}, name); }
+  Output Relu(Output value, std::string_view name) { return b.Op("Relu", {value}, {}, name); }
   Output NormGrad(Node* norm, Output grad, float epsilon = 0.25f) {
-    return b->Op("FusedBatchNormGradV3",
-                 {grad, norm->input(0), norm->input(1), {norm, 3}, {norm, 4}, {norm, 5}},
-                 {{"is_training", true}, {"epsilon", epsilon}}, StrCat(norm->name(), "_grad"));
+    return b.Op("FusedBatchNormGradV3",
+                {grad, norm->input(0), norm->input(1), {norm, 3}, {norm, 4}, {norm, 5}},
+                {{"is_training", true}, {"epsilon", epsilon}}, StrCat(norm->name(), "_grad"));
   }
   std::vector<std::string> Ops(std::vector<Output> fetches, std::vector<Node*> targets = {}) {
-    EXPECT_TRUE(b->ok()) << b->status().ToString();
-    Result<StepGraph> step =
-        Prune(*graph, {.feeds = {}, .fetches = std::move(fetches), .targets = std::move(targets)});
-    EXPECT_TRUE(step.ok()) << step.status().ToString();
-    step = FuseBatchNorms(*step);
-    EXPECT_TRUE(step.ok()) << step.status().ToString();
-    result = *std::move(step);
-    return StepOps(result);
+    return Made(FuseBatchNorms(Step(std::move(fetches), std::move(targets))));
   }
 
-  std::shared_ptr<OpRegistry> ops = std::make_shared<OpRegistry>();
-  std::shared_ptr<Graph> graph;
-  std::unique_ptr<GraphBuilder> b;
   Output x;
-  StepGraph result;
 };
 
 TEST_F(FuseBatchNormTest, ReluAndItsGradientJoin) {
   Node* norm = Norm(x, "n");
   const Output y = Relu({norm, 0}, "y");
-  const Output grad = b->Op("ReluGrad", {Placeholder("dy"), y}, {}, "masked");
+  const Output grad = b.Op("ReluGrad", {Placeholder("dy"), y}, {}, "masked");
   const Output dx = NormGrad(norm, grad);
   EXPECT_THAT(Ops({y, dx, {norm, 1}}), ElementsAre("_FusedBatchNormEx", "_FusedBatchNormGradEx"));
   const Node& made = *result.fetches[0].node;
@@ -84,14 +56,14 @@ TEST_F(FuseBatchNormTest, ReluAndItsGradientJoin) {
 
 TEST_F(FuseBatchNormTest, TheLaterOfTwoTakesTheSum) {
   Node *first = Norm(x, "n1"), *second = Norm(x, "n2");
-  const Output y = Relu(b->Op("AddV2", {{first, 0}, {second, 0}}, {}, "sum"), "y");
+  const Output y = Relu(b.Op("AddV2", {{first, 0}, {second, 0}}, {}, "sum"), "y");
   EXPECT_THAT(Ops({y}), ElementsAre("FusedBatchNormV3", "_FusedBatchNormEx"));
   const Node& made = *result.fetches[0].node;
   ASSERT_EQ(made.num_inputs(), 6);
   EXPECT_EQ(made.input(5).node->op_name(), "FusedBatchNormV3");
   EXPECT_EQ(*made.Attr<int64_t>("num_side_inputs"), 1);
   // What a gradient masks is read by others too: it stays.
-  const Output masked = b->Op("ReluGrad", {Placeholder("dy"), y}, {}, "masked");
+  const Output masked = b.Op("ReluGrad", {Placeholder("dy"), y}, {}, "masked");
   EXPECT_THAT(Ops({NormGrad(second, masked)}), ElementsAre("FusedBatchNormV3", "_FusedBatchNormEx",
                                                            "ReluGrad", "FusedBatchNormGradV3"));
 }
@@ -100,15 +72,15 @@ TEST_F(FuseBatchNormTest, ValuesThatOthersSeeStay) {
   Node* norm = Norm(x, "n");
   const Output y = Relu({norm, 0}, "y");
   EXPECT_THAT(Ops({y, {norm, 0}}), ElementsAre("FusedBatchNormV3", "Relu"));
-  EXPECT_THAT(Ops({y, b->Op("Neg", {{norm, 0}}, {}, "neg")}),
+  EXPECT_THAT(Ops({y, b.Op("Neg", {{norm, 0}}, {}, "neg")}),
               ElementsAre("FusedBatchNormV3", "Relu", "Neg"));
   Node* other = Norm(x, "n2");
   const Output z = Relu({other, 0}, "z");
-  const Output masked = b->Op("ReluGrad", {Placeholder("dy"), z}, {}, "masked");
+  const Output masked = b.Op("ReluGrad", {Placeholder("dy"), z}, {}, "masked");
   EXPECT_THAT(Ops({NormGrad(other, masked), masked}),
               ElementsAre("_FusedBatchNormEx", "ReluGrad", "FusedBatchNormGradV3"));
   Node* third = Norm(x, "n3");
-  const Output m3 = b->Op("ReluGrad", {x, Relu({third, 0}, "r3")}, {}, "m3");
+  const Output m3 = b.Op("ReluGrad", {x, Relu({third, 0}, "r3")}, {}, "m3");
   EXPECT_THAT(Ops({NormGrad(third, m3, 0.5f)}),
               ElementsAre("_FusedBatchNormEx", "ReluGrad", "FusedBatchNormGradV3"))
       << "another epsilon: not this one's gradient";

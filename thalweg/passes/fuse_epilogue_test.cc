@@ -4,10 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thalweg/graph/graph_builder.h"
-#include "thalweg/graph/shape_inference.h"
-#include "thalweg/passes/prune.h"
-#include "thalweg/passes/test_step_ops.h"
+#include "thalweg/passes/test_pass.h"
 
 namespace thalweg {
 namespace {
@@ -24,78 +21,45 @@ Status EpilogueImage(ShapeContext& c) {
   return OkStatus();
 }
 
-class FuseEpilogueTest : public ::testing::Test {
+class FuseEpilogueTest : public PassTest {
  protected:
   FuseEpilogueTest() {
-    for (const char* op :
-         {"Add", "AddV2", "Const", "Enter", "Identity", "MatMul", "Placeholder", "VariableV2"}) {
-      ops->Op(op).Shape(Square);
-    }
-    ops->Op("BiasAdd").Shape(Square);
-    for (const char* op : {"Conv2D", "FusedBatchNormV3", "_FusedConv2D"}) {
-      ops->Op(op).Shape(EpilogueImage);
-    }
-    for (const char* op : {"TensorArrayV3", "TensorArraySizeV3"}) {
-      ops->Op(op).Shape([](ShapeContext&) { return OkStatus(); });
-    }
-    ops->Op("Variable").Shape([](ShapeContext& c) {
+    Define({"Add", "AddV2", "BiasAdd", "Const", "Enter", "Identity", "MatMul", "Placeholder",
+            "VariableV2"},
+           Square);
+    Define({"Conv2D", "FusedBatchNormV3", "_FusedConv2D"}, EpilogueImage);
+    Define({"TensorArrayV3", "TensorArraySizeV3"}, [](ShapeContext&) { return OkStatus(); });
+    Define({"Variable"}, [](ShapeContext& c) {
       c.set_output(0, PartialShape{1, 1, 64, 64});
       return OkStatus();
     });
-    graph = std::make_shared<Graph>(ops);
-    b = std::make_unique<GraphBuilder>(graph.get());
     x = Placeholder("x");
     w = Placeholder("w");
   }
-  Output Placeholder(std::string_view name) {
-    return b->Op("Placeholder", {}, {{"dtype", DType::kFloat}}, name);
-  }
   Output Unary(std::string_view op, Output value, std::string_view name) {
-    return b->Op(op, {value}, {}, name);
+    return b.Op(op, {value}, {}, name);
   }
   Output MatMul(Output left, Output right, std::string_view name = "product") {
-    return b->Op("MatMul", {left, right}, {{"transpose_b", true}}, name);
+    return b.Op("MatMul", {left, right}, {{"transpose_b", true}}, name);
   }
   Output Variable(std::string_view name) {
-    return b->Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{64, 64}}},
-                 name);
+    return b.Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{64, 64}}},
+                name);
   }
-  StepGraph Pruned(std::vector<Output> fetches, std::vector<Node*> targets = {}) {
-    EXPECT_TRUE(b->ok()) << b->status().ToString();
-    return *Prune(*graph, {.feeds = {}, .fetches = std::move(fetches), .targets = targets});
-  }
-  // What the nodes of the step are after the pass.
-  std::vector<std::string> Ops(Result<StepGraph> step) {
-    EXPECT_TRUE(step.ok()) << step.status().ToString();
-    result = *std::move(step);
-    return StepOps(result);
-  }
-
   Output Conv(Output image, std::string_view name) {
-    return b->Op("Conv2D", {image, Variable(StrCat(name, "_filter"))},
-                 {{"strides", std::vector<int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}},
-                 name);
-  }
-  Output Norm(Output value, bool training, std::string_view name) {
-    std::vector<Output> inputs = {value};
-    for (const char* part : {"scale", "offset", "mean", "variance"}) {
-      inputs.push_back(Placeholder(StrCat(name, "_", part)));
-    }
-    return b->Op("FusedBatchNormV3", inputs, {{"is_training", training}, {"epsilon", 0.25f}}, name);
+    return b.Op("Conv2D", {image, Variable(StrCat(name, "_filter"))},
+                {{"strides", std::vector<int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}},
+                name);
   }
 
-  std::shared_ptr<OpRegistry> ops = std::make_shared<OpRegistry>();
-  std::shared_ptr<Graph> graph;
-  std::unique_ptr<GraphBuilder> b;
   Output x, w;
-  StepGraph result;
 };
 
 TEST_F(FuseEpilogueTest, BiasResidualAndActivationJoinTheProduct) {
-  const Output bias = b->Op("BiasAdd", {MatMul(x, w), Placeholder("bias")}, {}, "biased");
-  const Output sum = b->Op("AddV2", {Placeholder("residual"), bias}, {}, "sum");
-  const Output y = b->Op("LeakyRelu", {sum}, {{"alpha", 0.5f}}, "y");
-  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y}))), ElementsAre("_FusedMatMul"));
+  const Output bias = b.Op("BiasAdd", {MatMul(x, w), Placeholder("bias")}, {}, "biased");
+  const Output sum = b.Op("AddV2", {Placeholder("residual"), bias}, {}, "sum");
+  const Output y = b.Op("LeakyRelu", {sum}, {{"alpha", 0.5f}}, "y");
+  EXPECT_THAT(Made(FuseEpilogues(Step({y}))), ElementsAre("_FusedMatMul"));
   const Node& fused = *result.fetches[0].node;
   EXPECT_EQ(fused.name(), "y");
   EXPECT_EQ(result.Origin(fused), y.node);
@@ -113,37 +77,38 @@ TEST_F(FuseEpilogueTest, BiasResidualAndActivationJoinTheProduct) {
 TEST_F(FuseEpilogueTest, ValuesThatOthersSeeStay) {
   const Output product = MatMul(x, w);
   const Output y = Unary("Relu", product, "y");
-  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y, product}))), ElementsAre("MatMul", "Relu"));
+  EXPECT_THAT(Made(FuseEpilogues(Step({y, product}))), ElementsAre("MatMul", "Relu"));
   const Output other = Unary("Neg", product, "other");
-  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y, other}))), ElementsAre("MatMul", "Relu", "Neg"));
-  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y}))), ElementsAre("_FusedMatMul"));
-  const Output after = b->WithControls({product.node}).Op("Neg", {x}, {}, "after");
-  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y, after}))), ElementsAre("MatMul", "Relu", "Neg"));
-  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y}, {product.node}))), ElementsAre("MatMul", "Relu"));
-  const Output twice = b->Op("AddV2", {MatMul(x, w, "p2"), x}, {}, "no_row");
-  EXPECT_THAT(Ops(FuseEpilogues(Pruned({twice}))), ElementsAre("MatMul", "AddV2"));
+  EXPECT_THAT(Made(FuseEpilogues(Step({y, other}))), ElementsAre("MatMul", "Relu", "Neg"));
+  EXPECT_THAT(Made(FuseEpilogues(Step({y}))), ElementsAre("_FusedMatMul"));
+  const Output after = b.WithControls({product.node}).Op("Neg", {x}, {}, "after");
+  EXPECT_THAT(Made(FuseEpilogues(Step({y, after}))), ElementsAre("MatMul", "Relu", "Neg"));
+  EXPECT_THAT(Made(FuseEpilogues(Step({y}, {product.node}))), ElementsAre("MatMul", "Relu"));
+  const Output twice = b.Op("AddV2", {MatMul(x, w, "p2"), x}, {}, "no_row");
+  EXPECT_THAT(Made(FuseEpilogues(Step({twice}))), ElementsAre("MatMul", "AddV2"));
 }
 
 TEST_F(FuseEpilogueTest, ControlInputsOfAllParts) {
-  Node* first = b->OpNode("NoOp", {}, {}, "first");
-  Node* second = b->OpNode("NoOp", {}, {}, "second");
-  const Output product = b->WithControls({first}).Op("MatMul", {x, w}, {}, "product");
-  const Output y = b->WithControls({first, second}).Op("Relu", {product}, {}, "y");
-  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y}))), ElementsAre("NoOp", "NoOp", "_FusedMatMul"));
+  Node* first = b.OpNode("NoOp", {}, {}, "first");
+  Node* second = b.OpNode("NoOp", {}, {}, "second");
+  const Output product = b.WithControls({first}).Op("MatMul", {x, w}, {}, "product");
+  const Output y = b.WithControls({first, second}).Op("Relu", {product}, {}, "y");
+  EXPECT_THAT(Made(FuseEpilogues(Step({y}))), ElementsAre("NoOp", "NoOp", "_FusedMatMul"));
   EXPECT_EQ(result.fetches[0].node->control_inputs().size(), 2u);
 }
 
 TEST_F(FuseEpilogueTest, OtherDevicesAndColocationStay) {
   const Output product = MatMul(x, w);
-  const Output y = b->WithDevice("/device:CPU:1").Op("Relu", {product}, {}, "y");
-  const Output z = b->ColocatedWith(*x.node).Op("Relu", {MatMul(x, w, "p2")}, {}, "z");
-  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y, z}))), ElementsAre("MatMul", "Relu", "MatMul", "Relu"));
+  const Output y = b.WithDevice("/device:CPU:1").Op("Relu", {product}, {}, "y");
+  const Output z = b.ColocatedWith(*x.node).Op("Relu", {MatMul(x, w, "p2")}, {}, "z");
+  EXPECT_THAT(Made(FuseEpilogues(Step({y, z}))), ElementsAre("MatMul", "Relu", "MatMul", "Relu"));
 }
 
 TEST_F(FuseEpilogueTest, ConvolutionsTakeNormAndResidual) {
-  const Output skip = Norm(Conv(x, "c1"), false, "n1"), main = Norm(Conv(x, "c2"), false, "n2");
-  const Output y = Unary("Relu", b->Op("AddV2", {main, skip}, {}, "sum"), "y");
-  EXPECT_THAT(Ops(FuseEpilogues(Pruned({y}))),
+  const Output skip = {Norm(Conv(x, "c1"), "n1", false), 0},
+               main = {Norm(Conv(x, "c2"), "n2", false), 0};
+  const Output y = Unary("Relu", b.Op("AddV2", {main, skip}, {}, "sum"), "y");
+  EXPECT_THAT(Made(FuseEpilogues(Step({y}))),
               ElementsAre("VariableV2", "VariableV2", "_FusedConv2D", "_FusedConv2D"));
   const Node& fused = *result.fetches[0].node;
   EXPECT_EQ(*fused.Attr<std::vector<std::string>>("fused_ops"),
@@ -158,27 +123,27 @@ TEST_F(FuseEpilogueTest, ConvolutionsTakeNormAndResidual) {
 }
 
 TEST_F(FuseEpilogueTest, TrainingNormsOtherReadersAndBareActivationsStay) {
-  const Output trained = Unary("Tanh", Norm(Conv(x, "c1"), true, "n1"), "y1");
-  EXPECT_THAT(Ops(FuseEpilogues(Pruned({trained}))),
+  const Output trained = Unary("Tanh", {Norm(Conv(x, "c1"), "n1", true), 0}, "y1");
+  EXPECT_THAT(Made(FuseEpilogues(Step({trained}))),
               ElementsAre("VariableV2", "Conv2D", "FusedBatchNormV3", "Tanh"));
-  const Output norm = Norm(Conv(x, "c2"), false, "n2");
-  EXPECT_THAT(Ops(FuseEpilogues(Pruned({{norm.node, 1}, norm}))),
+  const Output norm = {Norm(Conv(x, "c2"), "n2", false), 0};
+  EXPECT_THAT(Made(FuseEpilogues(Step({{norm.node, 1}, norm}))),
               ElementsAre("VariableV2", "Conv2D", "FusedBatchNormV3"))
       << "the moments are fetched";
   const Output bare = Unary("Relu", Conv(x, "c3"), "y3");
-  EXPECT_THAT(Ops(FuseEpilogues(Pruned({bare}))), ElementsAre("VariableV2", "Conv2D", "Relu"));
+  EXPECT_THAT(Made(FuseEpilogues(Step({bare}))), ElementsAre("VariableV2", "Conv2D", "Relu"));
 }
 
 TEST_F(FuseEpilogueTest, FiltersAreMarked) {
   const Output filter =
-      b->Op("Variable", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{1, 1, 64, 64}}}, "f");
+      b.Op("Variable", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{1, 1, 64, 64}}}, "f");
   const AttrMap attrs = {{"strides", std::vector<int64_t>{1, 1, 1, 1}},
                          {"padding", std::string("SAME")}};
-  const Output y = b->Op("Conv2D", {x, filter}, attrs, "y");
-  const Output z = Norm(b->Op("Conv2D", {x, filter}, attrs, "c"), false, "z");
-  Result<StepGraph> step = FuseEpilogues(Pruned({y, z}));
+  const Output y = b.Op("Conv2D", {x, filter}, attrs, "y");
+  const Output z = {Norm(b.Op("Conv2D", {x, filter}, attrs, "c"), "z", false), 0};
+  Result<StepGraph> step = FuseEpilogues(Step({y, z}));
   ASSERT_TRUE(step.ok()) << step.status().ToString();
-  Ops(MarkWeights(*step));
+  Made(MarkWeights(*step));
   EXPECT_EQ(*result.fetches[0].node->Attr<std::string>("_weight"), "f convolving");
   EXPECT_EQ(result.fetches[1].node->op_name(), "_FusedConv2D");
   EXPECT_EQ(*result.fetches[1].node->Attr<std::string>("_weight"), "f in z");
@@ -186,37 +151,37 @@ TEST_F(FuseEpilogueTest, FiltersAreMarked) {
 
 TEST_F(FuseEpilogueTest, ProductsWithConstantsAndUnwrittenVariablesAreMarked) {
   const Output constant =
-      b->Const(Tensor::Of<float>(std::vector<float>(64 * 64), Shape{64, 64}), "c");
+      b.Const(Tensor::Of<float>(std::vector<float>(64 * 64), Shape{64, 64}), "c");
   const Output variable = Variable("v");
   const Output read = Unary("Identity", variable, "read");
   const Output enter =
-      b->Op("Enter", {read}, {{"frame_name", std::string("f")}, {"is_constant", true}}, "enter");
+      b.Op("Enter", {read}, {{"frame_name", std::string("f")}, {"is_constant", true}}, "enter");
   const Output p = MatMul(x, constant, "p"), q = MatMul(x, enter, "q"), r = MatMul(x, w, "r");
-  Ops(MarkWeights(Pruned({p, q, r})));
+  Made(MarkWeights(Step({p, q, r})));
   EXPECT_EQ(*result.fetches[0].node->Attr<std::string>("_weight"), "c transposed");
   EXPECT_EQ(*result.fetches[1].node->Attr<std::string>("_weight"), "v transposed");
   EXPECT_EQ(*result.fetches[0].node->Attr<std::string>("_fused_from"), "MatMul 'p'");
   EXPECT_EQ(result.fetches[2].node->op_name(), "MatMul");
   // A step that writes the variable does not mark it.
-  const Output assign = b->Op("AssignAdd", {variable, x}, {}, "assign");
-  Ops(MarkWeights(Pruned({q}, {assign.node})));
+  const Output assign = b.Op("AssignAdd", {variable, x}, {}, "assign");
+  Made(MarkWeights(Step({q}, {assign.node})));
   EXPECT_EQ(result.fetches[0].node->op_name(), "MatMul");
-  Ops(MarkWeights(Pruned({q})));
+  Made(MarkWeights(Step({q})));
   EXPECT_EQ(result.fetches[0].node->op_name(), "_FusedMatMul");
   // A TensorArray is none, wherever its handle goes.
-  const Output array = b->Op("TensorArrayV3", {b->Const(Tensor::Scalar<int32_t>(1), "size")},
-                             {{"dtype", DType::kFloat}}, "array");
-  const Output size = b->Op("TensorArraySizeV3", {array, {array.node, 1}}, {}, "how_many");
-  Ops(MarkWeights(Pruned({q, size})));
+  const Output array = b.Op("TensorArrayV3", {b.Const(Tensor::Scalar<int32_t>(1), "size")},
+                            {{"dtype", DType::kFloat}}, "array");
+  const Output size = b.Op("TensorArraySizeV3", {array, {array.node, 1}}, {}, "how_many");
+  Made(MarkWeights(Step({q, size})));
   EXPECT_EQ(result.fetches[0].node->op_name(), "_FusedMatMul");
 }
 
 TEST_F(FuseEpilogueTest, MarkingKeepsWhatWasFused) {
   const Output read = Unary("Identity", Variable("v"), "read");
   const Output y = Unary("Relu", MatMul(x, read), "y");
-  Result<StepGraph> step = FuseEpilogues(Pruned({y}));
+  Result<StepGraph> step = FuseEpilogues(Step({y}));
   ASSERT_TRUE(step.ok());
-  Ops(MarkWeights(*step));
+  Made(MarkWeights(*step));
   const Node& node = *result.fetches[0].node;
   EXPECT_EQ(node.name(), "y");
   EXPECT_EQ(*node.Attr<std::string>("_weight"), "v transposed");

@@ -4,9 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thalweg/graph/graph_builder.h"
-#include "thalweg/passes/prune.h"
-#include "thalweg/passes/test_step_ops.h"
+#include "thalweg/passes/test_pass.h"
 #include "thalweg/testing/registries.h"
 
 namespace thalweg {
@@ -15,11 +13,10 @@ namespace {
 using ::testing::Contains;
 using ::testing::Not;
 
-class JoinLoopProductsTest : public ::testing::Test {
+class JoinLoopProductsTest : public PassTest {
  protected:
-  Output Matrix(int64_t rows, int64_t cols) {
-    return b.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{rows, cols}}});
-  }
+  JoinLoopProductsTest() : PassTest(AllRegistries().ops) {}
+  Output Matrix(int64_t rows, int64_t cols) { return Placeholder("", PartialShape{rows, cols}); }
   Output Enter(const Output& value, bool is_constant) {
     return b.Op("Enter", {value},
                 {{"frame_name", std::string("loop")},
@@ -44,23 +41,14 @@ class JoinLoopProductsTest : public ::testing::Test {
                 {{"transpose_a", true}});
   }
   std::vector<std::string> Ops(const std::vector<Output>& fetches) {
-    EXPECT_TRUE(b.ok()) << b.status().ToString();
-    Result<StepGraph> step =
-        JoinLoopProducts(*Prune(*graph, {.feeds = {}, .fetches = fetches, .targets = {}}));
-    EXPECT_TRUE(step.ok()) << step.status().ToString();
-    if (!step.ok()) return {};
-    result = *std::move(step);
-    return StepOps(result);
+    return Made(JoinLoopProducts(Step(fetches)));
   }
   bool Joins(const std::vector<Output>& fetches) {
     const std::vector<std::string> ops = Ops(fetches);
     return std::find(ops.begin(), ops.end(), "_AddProduct") != ops.end();
   }
 
-  std::shared_ptr<Graph> graph = std::make_shared<Graph>(AllRegistries().ops);
-  GraphBuilder b{graph.get()};
   Output enter, merge, add, exit;
-  StepGraph result;
 };
 
 TEST_F(JoinLoopProductsTest, ALoopThatAddsProductsCarriesASum) {

@@ -4,10 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thalweg/graph/graph_builder.h"
-#include "thalweg/graph/shape_inference.h"
-#include "thalweg/passes/prune.h"
-#include "thalweg/passes/test_step_ops.h"
+#include "thalweg/passes/test_pass.h"
 
 namespace thalweg {
 namespace {
@@ -15,45 +12,22 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 
-Status FromAttr(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const PartialShape shape, c.Attr<PartialShape>("shape"));
-  c.set_output(0, shape);
-  return OkStatus();
-}
-
-class JoinProductsTest : public ::testing::Test {
+class JoinProductsTest : public PassTest {
  protected:
-  JoinProductsTest() {
-    ops->Op("Placeholder").Shape(FromAttr);
-    graph = std::make_shared<Graph>(ops);
-    b = std::make_unique<GraphBuilder>(graph.get());
-  }
-  Output Matrix(int64_t rows, int64_t cols) {
-    return b->Op("Placeholder", {},
-                 {{"dtype", DType::kFloat}, {"shape", PartialShape{rows, cols}}});
-  }
+  JoinProductsTest() { Define({"Placeholder"}, ShapeFromAttr); }
+  Output Matrix(int64_t rows, int64_t cols) { return Placeholder("", PartialShape{rows, cols}); }
   // A gradient of a weight of 300 x 200: few rows each.
   Output Product(int64_t k, bool transpose_b = false) {
-    return b->Op("MatMul", {Matrix(k, 300), transpose_b ? Matrix(200, k) : Matrix(k, 200)},
-                 {{"transpose_a", true}, {"transpose_b", transpose_b}});
+    return b.Op("MatMul", {Matrix(k, 300), transpose_b ? Matrix(200, k) : Matrix(k, 200)},
+                {{"transpose_a", true}, {"transpose_b", transpose_b}});
   }
   std::vector<std::string> Ops(std::vector<Output> fetches) {
-    EXPECT_TRUE(b->ok()) << b->status().ToString();
-    Result<StepGraph> step =
-        JoinProducts(*Prune(*graph, {.feeds = {}, .fetches = fetches, .targets = {}}));
-    EXPECT_TRUE(step.ok()) << step.status().ToString();
-    result = *std::move(step);
-    return StepOps(result);
+    return Made(JoinProducts(Step(std::move(fetches))));
   }
-
-  std::shared_ptr<OpRegistry> ops = std::make_shared<OpRegistry>();
-  std::shared_ptr<Graph> graph;
-  std::unique_ptr<GraphBuilder> b;
-  StepGraph result;
 };
 
 TEST_F(JoinProductsTest, ASumOfProductsBecomesOneOfTheOperandsSideBySide) {
-  const Output sum = b->Op("AddN", {Product(4), Product(5), Product(6)}, {}, "sum");
+  const Output sum = b.Op("AddN", {Product(4), Product(5), Product(6)}, {}, "sum");
   EXPECT_THAT(Ops({sum}), ElementsAre("ConcatV2", "ConcatV2", "MatMul"));
   const Node& product = *result.fetches[0].node;
   EXPECT_EQ(product.name(), "sum");
@@ -69,7 +43,7 @@ TEST_F(JoinProductsTest, ASumOfProductsBecomesOneOfTheOperandsSideBySide) {
 }
 
 TEST_F(JoinProductsTest, TheDepthOfATransposedOperandIsItsOtherDimension) {
-  const Output sum = b->Op("AddN", {Product(4, true), Product(5, true)}, {}, "sum");
+  const Output sum = b.Op("AddN", {Product(4, true), Product(5, true)}, {}, "sum");
   Ops({sum});
   const Node& product = *result.fetches[0].node;
   EXPECT_EQ(*product.input(0).node->input(2).node->Attr<Tensor>("value")->data<int32_t>(), 0);
@@ -78,7 +52,7 @@ TEST_F(JoinProductsTest, TheDepthOfATransposedOperandIsItsOtherDimension) {
 
 TEST_F(JoinProductsTest, OtherTermsStay) {
   const Output other = Matrix(300, 200);
-  const Output sum = b->Op("AddN", {Product(4), other, Product(4), Product(4, true)}, {}, "sum");
+  const Output sum = b.Op("AddN", {Product(4), other, Product(4), Product(4, true)}, {}, "sum");
   EXPECT_THAT(Ops({sum}), UnorderedElementsAre("MatMul", "ConcatV2", "ConcatV2", "MatMul", "AddN"));
   EXPECT_EQ(result.fetches[0].node->name(), "sum");
   EXPECT_EQ(result.fetches[0].node->num_inputs(), 3);
@@ -86,21 +60,21 @@ TEST_F(JoinProductsTest, OtherTermsStay) {
 
 TEST_F(JoinProductsTest, WhatOthersSeeAndWhatDoesNotPayStays) {
   const Output seen = Product(4);
-  const Output sum = b->Op("AddN", {seen, Product(4)}, {}, "sum");
+  const Output sum = b.Op("AddN", {seen, Product(4)}, {}, "sum");
   EXPECT_THAT(Ops({sum, seen}), UnorderedElementsAre("MatMul", "MatMul", "AddN"));
-  const Output deep = b->Op("AddN", {Product(300), Product(300)}, {}, "deep");
+  const Output deep = b.Op("AddN", {Product(300), Product(300)}, {}, "deep");
   EXPECT_THAT(Ops({deep}), UnorderedElementsAre("MatMul", "MatMul", "AddN"));
-  const Output unknown = b->Op("AddN", {Product(-1), Product(-1)}, {}, "unknown");
+  const Output unknown = b.Op("AddN", {Product(-1), Product(-1)}, {}, "unknown");
   EXPECT_THAT(Ops({unknown}), UnorderedElementsAre("MatMul", "MatMul", "AddN"));
   EXPECT_THAT(Ops({sum}), ElementsAre("ConcatV2", "ConcatV2", "MatMul"));
 }
 
 TEST_F(JoinProductsTest, WaitsForWhatAnyPartWaitedFor) {
-  Node* first = b->OpNode("NoOp", {}, {}, "first");
-  Node* second = b->OpNode("NoOp", {}, {}, "second");
-  const Output product = b->WithControls({first}).Op("MatMul", {Matrix(300, 4), Matrix(4, 200)});
-  const Output plain = b->Op("MatMul", {Matrix(300, 4), Matrix(4, 200)});
-  const Output sum = b->WithControls({first, second}).Op("AddN", {product, plain}, {}, "sum");
+  Node* first = b.OpNode("NoOp", {}, {}, "first");
+  Node* second = b.OpNode("NoOp", {}, {}, "second");
+  const Output product = b.WithControls({first}).Op("MatMul", {Matrix(300, 4), Matrix(4, 200)});
+  const Output plain = b.Op("MatMul", {Matrix(300, 4), Matrix(4, 200)});
+  const Output sum = b.WithControls({first, second}).Op("AddN", {product, plain}, {}, "sum");
   Ops({sum});
   EXPECT_EQ(result.fetches[0].node->op_name(), "MatMul");
   EXPECT_EQ(result.fetches[0].node->control_inputs().size(), 2u);

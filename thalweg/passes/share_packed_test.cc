@@ -4,10 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thalweg/graph/graph_builder.h"
-#include "thalweg/graph/shape_inference.h"
-#include "thalweg/passes/prune.h"
-#include "thalweg/passes/test_step_ops.h"
+#include "thalweg/passes/test_pass.h"
 
 namespace thalweg {
 namespace {
@@ -15,15 +12,9 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-Status FromAttr(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const PartialShape shape, c.Attr<PartialShape>("shape"));
-  c.set_output(0, shape);
-  return OkStatus();
-}
-
 // With the attributes that the pass sets.
-void Define(OpRegistry& ops, const std::string& name, const std::vector<std::string>& inputs,
-            const std::vector<std::pair<std::string, AttrValue>>& attrs) {
+void DefineWith(OpRegistry& ops, const std::string& name, const std::vector<std::string>& inputs,
+                const std::vector<std::pair<std::string, AttrValue>>& attrs) {
   OpDef def;
   def.name = name;
   for (const std::string& input : inputs) {
@@ -40,47 +31,31 @@ void Define(OpRegistry& ops, const std::string& name, const std::vector<std::str
   ASSERT_TRUE(status.ok()) << status.ToString();
 }
 
-class SharePackedTest : public ::testing::Test {
+class SharePackedTest : public PassTest {
  protected:
   SharePackedTest() {
-    for (const char* op : {"Placeholder", "VariableV2"}) ops->Op(op).Shape(FromAttr);
-    ops->Op("Enter").Shape([](ShapeContext& c) {
-      c.set_output(0, c.input(0));
-      return OkStatus();
-    });
-    Define(*ops, "_PackMatrix", {"b"}, {{"transpose", false}});
-    Define(*ops, "_PackedMatMul", {"a", "b", "packed"},
-           {{"num_args", int64_t{0}},
-            {"transpose_a", false},
-            {"transpose_b", false},
-            {"fused_ops", std::vector<std::string>()},
-            {"leakyrelu_alpha", 0.2f}});
-    graph = std::make_shared<Graph>(ops);
-    b = std::make_unique<GraphBuilder>(graph.get());
+    Define({"Placeholder", "VariableV2"}, ShapeFromAttr);
+    Define({"Enter"}, UnchangedShape);
+    DefineWith(*ops, "_PackMatrix", {"b"}, {{"transpose", false}});
+    DefineWith(*ops, "_PackedMatMul", {"a", "b", "packed"},
+               {{"num_args", int64_t{0}},
+                {"transpose_a", false},
+                {"transpose_b", false},
+                {"fused_ops", std::vector<std::string>()},
+                {"leakyrelu_alpha", 0.2f}});
     w = Matrix(64, 64);
   }
   Output Matrix(int64_t rows, int64_t cols, const char* op = "Placeholder") {
-    return b->Op(op, {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{rows, cols}}});
+    return b.Op(op, {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{rows, cols}}});
   }
   Output Product(Output right, bool transpose_b = false, int64_t rows = 20) {
-    return b->Op("MatMul", {Matrix(rows, 64), right}, {{"transpose_b", transpose_b}});
+    return b.Op("MatMul", {Matrix(rows, 64), right}, {{"transpose_b", transpose_b}});
   }
-  // What the nodes of the step are after the pass.
   std::vector<std::string> Ops(std::vector<Output> fetches) {
-    EXPECT_TRUE(b->ok()) << b->status().ToString();
-    Result<StepGraph> step =
-        SharePacked(*Prune(*graph, {.feeds = {}, .fetches = fetches, .targets = {}}));
-    EXPECT_TRUE(step.ok()) << step.status().ToString();
-    if (!step.ok()) return {};
-    result = *std::move(step);
-    return StepOps(result);
+    return Made(SharePacked(Step(std::move(fetches))));
   }
 
-  std::shared_ptr<OpRegistry> ops = std::make_shared<OpRegistry>();
-  std::shared_ptr<Graph> graph;
-  std::unique_ptr<GraphBuilder> b;
   Output w;
-  StepGraph result;
 };
 
 TEST_F(SharePackedTest, AFormOfAMatrixIsPackedOnce) {
@@ -110,11 +85,11 @@ TEST_F(SharePackedTest, FormsAreCountedApart) {
 TEST_F(SharePackedTest, WhatWasFusedStays) {
   std::vector<Output> products;
   for (int i = 0; i < 3; ++i) {
-    products.push_back(b->Op("_FusedMatMul", {Matrix(20, 64), w, Matrix(1, 64)},
-                             {{"num_args", int64_t{1}},
-                              {"fused_ops", std::vector<std::string>{"BiasAdd", "Relu"}},
-                              {"_fused_from", std::string("all of it")}},
-                             StrCat("fused", i)));
+    products.push_back(b.Op("_FusedMatMul", {Matrix(20, 64), w, Matrix(1, 64)},
+                            {{"num_args", int64_t{1}},
+                             {"fused_ops", std::vector<std::string>{"BiasAdd", "Relu"}},
+                             {"_fused_from", std::string("all of it")}},
+                            StrCat("fused", i)));
   }
   EXPECT_THAT(Ops(products),
               ElementsAre("_PackMatrix", "_PackedMatMul", "_PackedMatMul", "_PackedMatMul"));
@@ -128,10 +103,10 @@ TEST_F(SharePackedTest, WhatWasFusedStays) {
 
 TEST_F(SharePackedTest, AMatrixFromOutsideALoopIsPackedThere) {
   const auto enter = [&](Output value, const char* frame, bool is_constant) {
-    return b->Op("Enter", {value},
-                 {{"frame_name", std::string(frame)},
-                  {"is_constant", is_constant},
-                  {"parallel_iterations", int64_t{3}}});
+    return b.Op("Enter", {value},
+                {{"frame_name", std::string(frame)},
+                 {"is_constant", is_constant},
+                 {"parallel_iterations", int64_t{3}}});
   };
   const Output inner = enter(enter(w, "outer", true), "inner", true);
   EXPECT_THAT(Ops({Product(inner), Product(inner)}),
@@ -149,11 +124,11 @@ TEST_F(SharePackedTest, AMatrixFromOutsideALoopIsPackedThere) {
 }
 
 TEST_F(SharePackedTest, ControlInputsAndDevicesStay) {
-  Node* before = b->OpNode("NoOp", {}, {}, "before");
+  Node* before = b.OpNode("NoOp", {}, {}, "before");
   std::vector<Output> products;
   for (int i = 0; i < 3; ++i) {
     products.push_back(
-        b->WithControls({before}).WithDevice("/device:CPU:1").Op("MatMul", {Matrix(20, 64), w}));
+        b.WithControls({before}).WithDevice("/device:CPU:1").Op("MatMul", {Matrix(20, 64), w}));
   }
   products.push_back(Product(w));
   EXPECT_THAT(Ops(products), ElementsAre("NoOp", "_PackMatrix", "_PackedMatMul", "_PackedMatMul",
@@ -178,8 +153,8 @@ TEST_F(SharePackedTest, WherePackingIsNothingOrBitsWouldChangeProductsStay) {
   const Output variable = Matrix(64, 64, "VariableV2");
   EXPECT_THAT(three(variable, false, 20), ElementsAre("VariableV2", "MatMul", "MatMul", "MatMul"))
       << "what a reference shows may change";
-  const Output marked = b->Op("_FusedMatMul", {Matrix(20, 64), w},
-                              {{"num_args", int64_t{0}}, {"_weight", std::string("w")}}, "marked");
+  const Output marked = b.Op("_FusedMatMul", {Matrix(20, 64), w},
+                             {{"num_args", int64_t{0}}, {"_weight", std::string("w")}}, "marked");
   EXPECT_THAT(Ops({marked, Product(w), Product(w)}),
               ElementsAre("_FusedMatMul", "MatMul", "MatMul"));
 }

@@ -28,8 +28,13 @@ class InterruptibleConstruction {
   static bool IsToStop() { return watched_ != nullptr && watched_->IsCancelled(); }
 
  private:
-  static inline thread_local constinit const CancellationManager* watched_ = nullptr;
-  const CancellationManager* const outer_;
+  using Watched = const CancellationManager*;
+
+  // Every output asks for it. The initial-exec model makes that one instruction, also in a library
+  // that is opened late.
+  [[gnu::tls_model("initial-exec")]] static inline thread_local constinit Watched watched_ =
+      nullptr;
+  const Watched outer_;
 };
 
 }  // namespace thalweg

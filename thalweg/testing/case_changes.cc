@@ -2,6 +2,7 @@
 #include "thalweg/testing/case_changes.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "thalweg/graph/attr_value_proto.h"
 #include "thalweg/tensor/tensor_proto.h"
@@ -88,7 +89,9 @@ Tensor Converted(Choices& choices, const Tensor& from, DType to) {
   ForEachType<RealTypes>([&]<class T>() {
     if (made.dtype() != kDTypeOf<T>) return;
     for (int64_t i = 0; i < from.num_elements(); ++i) {
-      const double value = std::clamp(AsDouble(from, i), std::is_signed_v<T> ? -100.0 : 0.0, 100.0);
+      const double number = AsDouble(from, i);
+      const double value =
+          std::isnan(number) ? 0 : std::clamp(number, std::is_signed_v<T> ? -100.0 : 0.0, 100.0);
       made.mutable_data<T>()[i] = static_cast<T>(static_cast<float>(value));
     }
   });

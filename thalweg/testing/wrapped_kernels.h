@@ -21,6 +21,18 @@
 
 namespace thalweg {
 
+// A kernel of this interface that has another one and the name of its operation.
+template <class Interface>
+class KernelAround : public Interface {
+ public:
+  KernelAround(std::string op, std::unique_ptr<Kernel> inner)
+      : op_(std::move(op)), inner_(std::move(inner)) {}
+
+ protected:
+  const std::string op_;
+  const std::unique_ptr<Kernel> inner_;
+};
+
 template <class Call>
 class WrappedKernels {
  public:
@@ -35,38 +47,27 @@ class WrappedKernels {
   }
 
  private:
-  class Plain final : public Kernel {
+  class Plain final : public KernelAround<Kernel> {
    public:
-    Plain(std::string op, std::unique_ptr<Kernel> inner)
-        : op_(std::move(op)), inner_(std::move(inner)) {}
+    using KernelAround::KernelAround;
     Status Compute(Context& ctx) override {
       const Call call(op_, ctx);
       return inner_->Compute(ctx);
     }
-
-   private:
-    const std::string op_;
-    const std::unique_ptr<Kernel> inner_;
   };
 
-  class Async final : public AsyncKernel {
+  class Async final : public KernelAround<AsyncKernel> {
    public:
-    Async(std::string op, std::unique_ptr<Kernel> inner)
-        : op_(std::move(op)), inner_(std::move(inner)) {}
+    using KernelAround::KernelAround;
     void ComputeAsync(Context& ctx, Done done) override {
       const Call call(op_, ctx);
       inner_->AsAsync()->ComputeAsync(ctx, std::move(done));
     }
-
-   private:
-    const std::string op_;
-    const std::unique_ptr<Kernel> inner_;
   };
 
-  class Waiting final : public WaitingKernel {
+  class Waiting final : public KernelAround<WaitingKernel> {
    public:
-    Waiting(std::string op, std::unique_ptr<Kernel> inner)
-        : op_(std::move(op)), inner_(std::move(inner)) {}
+    using KernelAround::KernelAround;
     std::optional<Status> TryCompute(Context& ctx) override {
       const Call call(op_, ctx);
       return waiting().TryCompute(ctx);
@@ -79,8 +80,6 @@ class WrappedKernels {
 
    private:
     WaitingKernel& waiting() const { return dynamic_cast<WaitingKernel&>(*inner_); }
-    const std::string op_;
-    const std::unique_ptr<Kernel> inner_;
   };
 
   static Result<std::unique_ptr<Kernel>> Make(const KernelConstruction& c) {

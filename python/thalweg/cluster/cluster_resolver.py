@@ -152,7 +152,7 @@ class UnionResolver(ClusterResolver):
         return ClusterSpec(merged)
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """Of the given task; without one, what the first cluster says."""
+        """What the given task has; without one, what the first cluster says."""
         layer = rpc_layer or self.rpc_layer or ""
         if task_type is not None and task_id is not None:
             return _with_layer(layer, self.cluster_spec().task_address(task_type, task_id))

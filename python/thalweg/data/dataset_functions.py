@@ -47,12 +47,12 @@ class ElementFunction:
 
     @property
     def types(self) -> list[object]:
-        """Of its results, as they travel."""
+        """The types of its results, as they travel."""
         return structure.types_of(self.output_structure)
 
     @property
     def shapes(self) -> list[object]:
-        """Likewise."""
+        """The shapes of its results, as they travel."""
         return structure.shapes_of(self.output_structure)
 
     def gives(self, *specs: TensorSpec) -> bool:

@@ -21,7 +21,7 @@ class _Options:
         self._set[self._renamed.get(name, name)] = value
 
     def _merged(self, other: _Options) -> _Options:
-        """A copy of these, with those of `other` where it has any; options within options likewise."""
+        """A copy of these, with those of `other` where it has any; also of options within options."""
         merged = type(self)()
         for values in (self._set, other._set):
             for name, value in values.items():

@@ -50,7 +50,7 @@ class Exporter(abc.ABC):
     @property
     @abc.abstractmethod
     def name(self) -> str:
-        """Of the folder below export/."""
+        """The name of the folder below export/."""
 
     @abc.abstractmethod
     def export(self, estimator: Estimator, export_path: PathLike, checkpoint_path: PathLike, eval_result: Mapping[str, Any],

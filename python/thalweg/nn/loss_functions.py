@@ -193,7 +193,7 @@ def sparse_softmax_cross_entropy_with_logits(_sentinel: None = None, labels: Ten
 
 
 def _must_be_alike(**two):
-    """Of other shapes they would be broadcast, which no loss means."""
+    """They are of one shape: others would be broadcast, which no loss means."""
     (first, a), (second, b) = two.items()
     if not a.shape.is_compatible_with(b.shape):
         raise ValueError(f"{first} and {second} must have the same shape ({a.shape} vs {b.shape})")

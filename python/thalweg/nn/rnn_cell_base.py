@@ -145,7 +145,7 @@ class RNNCell(Layer):
 
     @property
     def trainable_variables(self) -> list[Variable]:
-        """Those of the cell's variables that are trained."""
+        """The cell's variables that are trained."""
         scope = self._get("_scope")
         return [] if scope is None else [v for v in scope.trainable_variables()]
 
@@ -153,7 +153,7 @@ class RNNCell(Layer):
 
     @property
     def non_trainable_variables(self) -> list[Variable]:
-        """Those of the cell's variables that are not trained."""
+        """The cell's variables that are not trained."""
         trainable = self.trainable_variables
         return [v for v in self.variables if not any(v is t for t in trainable)]
 

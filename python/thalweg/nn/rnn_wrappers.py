@@ -59,7 +59,7 @@ class CellWrapper(RNNCell):
 
     @property
     def trainable_weights(self) -> list[Variable]:
-        """Those of the inner cell's variables that are trained."""
+        """The inner cell's variables that are trained."""
         return self._cell.trainable_variables
 
     def zero_state(self, batch_size: int | Tensor, dtype: DTypeLike) -> Any:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from thalweg import dtypes
 from thalweg.graph.graph import name_scope
-from thalweg.graph.ops import convert_to_tensor
 from thalweg.graph.tensor import Tensor
 from thalweg.operations import array_ops, checks, math_ops, sorting
 from thalweg.ragged import flat_values, indexing, partitions
-from thalweg.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
+from thalweg.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue, ragged_or_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,9 +71,7 @@ def boolean_mask(data: TensorLike | RaggedTensor, mask: TensorLike | RaggedTenso
     [[1, 3], []]
     """
     with name_scope(name, "RaggedMask", [data, mask]):
-        data, mask = (value if isinstance(value, RaggedTensor) else RaggedTensor.from_value(value)
-                      if isinstance(value, RaggedTensorValue) else convert_to_tensor(value, dtype)
-                      for value, dtype in ((data, None), (mask, dtypes.bool)))
+        data, mask = ragged_or_tensor(data), ragged_or_tensor(mask, dtypes.bool)
         rank = mask.shape.ndims
         if rank is None:
             raise ValueError("mask.shape.ndims must be known statically.")
@@ -140,7 +137,7 @@ def stack(values: Sequence[TensorLike | RaggedTensor], axis: int = 0, name: str 
     if not isinstance(values, (list, tuple)) or not values:
         raise ValueError("rt_inputs may not be empty.")
     with name_scope(name, "RaggedConcat"):
-        given = [RaggedTensor.from_value(v) if isinstance(v, (RaggedTensor, RaggedTensorValue)) else convert_to_tensor(v) for v in values]
+        given = [ragged_or_tensor(v) for v in values]
         ndims = next((v.shape.ndims for v in given if v.shape.ndims is not None), None)
         if axis < 0:
             if ndims is None:
@@ -206,18 +203,16 @@ def stack_dynamic_partitions(data: TensorLike | RaggedTensor, partitions: Tensor
     [[b'b'], [], [b'c', b'd'], [b'a', b'e'], []]
     """
     with name_scope(name, "SegmentStack", [data, partitions, num_partitions]):
-        if isinstance(partitions, (RaggedTensor, RaggedTensorValue)):
-            partitions = RaggedTensor.from_value(partitions)
-            data = RaggedTensor.from_value(data) if isinstance(data, (RaggedTensor, RaggedTensorValue)) else _ragged(
-                convert_to_tensor(data), partitions.row_splits.dtype.base_dtype)
-            same = checks.assert_equal(data.row_splits, partitions.row_splits, message="data and partitions have incompatible ragged shapes")
-            numbers = checks.with_dependencies([same], math_ops.cast(partitions.flat_values, partitions.row_splits.dtype.base_dtype))
-            return stack_dynamic_partitions(data.values, partitions.with_flat_values(numbers).values, num_partitions)
-        numbers = convert_to_tensor(partitions)
+        data, numbers = ragged_or_tensor(data), ragged_or_tensor(partitions)
+        if isinstance(numbers, RaggedTensor):
+            dtype = numbers.row_splits.dtype.base_dtype
+            data = _ragged(data, dtype)
+            same = checks.assert_equal(data.row_splits, numbers.row_splits, message="data and partitions have incompatible ragged shapes")
+            flat = checks.with_dependencies([same], math_ops.cast(numbers.flat_values, dtype))
+            return stack_dynamic_partitions(data.values, numbers.with_flat_values(flat).values, num_partitions)
         rank = numbers.shape.ndims
         if rank is None:
             raise ValueError("partitions must have known rank")
-        data = RaggedTensor.from_value(data) if isinstance(data, (RaggedTensor, RaggedTensorValue)) else convert_to_tensor(data)
         if rank == 0:
             return stack_dynamic_partitions(array_ops.stack([data]) if isinstance(data, Tensor) else stack([data]),
                                             array_ops.reshape(numbers, [1]), num_partitions)

@@ -30,23 +30,24 @@ if TYPE_CHECKING:
     from thalweg.graph.tensor import Operation
 
 
-def _as_values(values: TensorLike | RaggedTensor | RaggedTensorValue) -> Tensor | RaggedTensor:
-    if isinstance(values, RaggedTensorValue):
-        return RaggedTensor.from_value(values)
-    return values if isinstance(values, RaggedTensor) else convert_to_tensor(values, name="values")
+def ragged_or_tensor(value: TensorLike | RaggedTensor | RaggedTensorValue, dtype: DTypeLike | None = None,
+                     name: str | None = None) -> Tensor | RaggedTensor:
+    """What is ragged as a RaggedTensor, anything else as a Tensor, of `dtype` where that is given."""
+    if isinstance(value, (RaggedTensor, RaggedTensorValue)):
+        return RaggedTensor.from_value(value)
+    return convert_to_tensor(value, dtype, name=name)
 
 
-def _splits_dtype_of(values: Tensor | RaggedTensor) -> DType | None:
-    """Of the values' own row splits."""
-    return values.row_splits.dtype.base_dtype if isinstance(values, RaggedTensor) else None
-
-
-def _of_one_type(values: Tensor | RaggedTensor, partition: Tensor) -> tuple[Tensor | RaggedTensor, Tensor]:
-    """Both; ValueError where their row splits differ in type."""
-    if not isinstance(values, RaggedTensor) or values.row_splits.dtype == partition.dtype:
-        return values, partition
-    raise ValueError(f"values and the row partition must have the same dtype of row splits, got {values.row_splits.dtype!r} "
-                     f"and {partition.dtype!r}: use with_row_splits_dtype or tf.cast")
+def _values_and_partition(values: TensorLike | RaggedTensor, partition: TensorLike,
+                          name: str) -> tuple[Tensor | RaggedTensor, Tensor]:
+    """Both as tensors; ValueError where their row splits differ in type."""
+    values = ragged_or_tensor(values, name="values")
+    own = values.row_splits.dtype if isinstance(values, RaggedTensor) else None
+    rows = partitions.as_partition(partition, name, None if own is None else own.base_dtype)
+    if own is not None and own != rows.dtype:
+        raise ValueError(f"values and the row partition must have the same dtype of row splits, got {own!r} and {rows.dtype!r}: "
+                         "use with_row_splits_dtype or tf.cast")
+    return values, rows
 
 
 class RaggedTensor:
@@ -103,11 +104,9 @@ class RaggedTensor:
         if isinstance(row_splits, (list, tuple)) and not row_splits:
             raise ValueError("row_splits tensor may not be empty.")
         with name_scope(name, "RaggedFromRowSplits", [values, row_splits]):
-            values = _as_values(values)
-            splits = partitions.as_partition(row_splits, "row_splits", _splits_dtype_of(values))
-            if splits.shape[0].value == 0:
+            values, splits = _values_and_partition(values, row_splits, "row_splits")
+            if splits.shape._size(0) == 0:
                 raise ValueError("row_splits tensor may not be empty.")
-            values, splits = _of_one_type(values, splits)
             conditions = partitions.conditions_of_splits(splits, _nrows(values, splits.dtype), "from_row_splits") if validate else []
             return cls._of(values, partitions.checked(splits, conditions, validate))
 
@@ -116,9 +115,7 @@ class RaggedTensor:
                           name: str | None = None, validate: bool = True) -> RaggedTensor:
         """Rows from the row of each value; the ids must not go down. `nrows`: up to the last row with a value without it."""
         with name_scope(name, "RaggedFromValueRowIds", [values, value_rowids, nrows]):
-            values = _as_values(values)
-            rowids = partitions.as_partition(value_rowids, "value_rowids", _splits_dtype_of(values))
-            values, rowids = _of_one_type(values, rowids)
+            values, rowids = _values_and_partition(values, value_rowids, "value_rowids")
             if nrows is None:
                 number = partitions.next_row(rowids)
             else:
@@ -141,9 +138,7 @@ class RaggedTensor:
                          validate: bool = True) -> RaggedTensor:
         """Rows of these lengths."""
         with name_scope(name, "RaggedFromRowLengths", [values, row_lengths]):
-            values = _as_values(values)
-            lengths = partitions.as_partition(row_lengths, "row_lengths", _splits_dtype_of(values))
-            values, lengths = _of_one_type(values, lengths)
+            values, lengths = _values_and_partition(values, row_lengths, "row_lengths")
             message = "Arguments to from_row_lengths do not form a valid RaggedTensor"
             conditions = [
                 checks.assert_non_negative(lengths, message=message),
@@ -156,9 +151,7 @@ class RaggedTensor:
                         validate: bool = True) -> RaggedTensor:
         """Rows that begin there; each goes on up to the next."""
         with name_scope(name, "RaggedFromRowStarts", [values, row_starts]):
-            values = _as_values(values)
-            starts = partitions.as_partition(row_starts, "row_starts", _splits_dtype_of(values))
-            values, starts = _of_one_type(values, starts)
+            values, starts = _values_and_partition(values, row_starts, "row_starts")
             splits = array_ops.concat([starts, array_ops.reshape(_nrows(values, starts.dtype), [1])], axis=0)
             return cls._checked(values, splits, "from_row_starts", validate)
 
@@ -167,9 +160,7 @@ class RaggedTensor:
                         validate: bool = True) -> RaggedTensor:
         """Rows that end there; each begins where the one before ended."""
         with name_scope(name, "RaggedFromRowLimits", [values, row_limits]):
-            values = _as_values(values)
-            limits = partitions.as_partition(row_limits, "row_limits", _splits_dtype_of(values))
-            values, limits = _of_one_type(values, limits)
+            values, limits = _values_and_partition(values, row_limits, "row_limits")
             splits = array_ops.concat([array_ops.zeros([1], limits.dtype.base_dtype), limits], axis=0)
             return cls._checked(values, splits, "from_row_limits", validate)
 
@@ -271,8 +262,8 @@ class RaggedTensor:
             raise TypeError(f"Expected SparseTensor, got {type(st_input).__name__}")
         with name_scope(name, "RaggedFromSparse"):
             st = SparseTensor.from_value(st_input)
-            rank = st.dense_shape.shape[0].value if st.dense_shape.shape.ndims == 1 else None
-            known = st.indices.shape[1].value if st.indices.shape.ndims == 2 else None
+            rank = st.dense_shape.shape._size(0) if st.dense_shape.shape.ndims == 1 else None
+            known = st.indices.shape._size(1) if st.indices.shape.ndims == 2 else None
             rank = rank if rank is not None else known
             if rank is None:
                 raise ValueError("rank(st_input) must be 2")
@@ -345,13 +336,13 @@ class RaggedTensor:
     @property
     def shape(self) -> TensorShape:
         """What is known of it before a step; None for each ragged dimension."""
-        splits = self._row_splits.shape[0].value
+        splits = self._row_splits.shape._size(0)
         inner = self._values.shape
         rest = inner[1:] if inner.ndims is not None else TensorShape(None)
         return TensorShape([None if splits is None else splits - 1, None]).concatenate(rest)
 
     def get_shape(self) -> TensorShape:
-        """The same."""
+        """What `shape` is."""
         return self.shape
 
     def consumers(self) -> list[Operation]:
@@ -367,7 +358,7 @@ class RaggedTensor:
             return partitions.rowids_from_splits(self._row_splits)
 
     def nested_value_rowids(self, name: str | None = None) -> tuple[Tensor, ...]:
-        """The same of all ragged dimensions, the outermost first."""
+        """The row of each value, of all ragged dimensions, the outermost first."""
         with name_scope(name, "RaggedNestedValueRowIds"):
             return tuple(partitions.rowids_from_splits(splits) for splits in self.nested_row_splits)
 
@@ -426,7 +417,7 @@ class RaggedTensor:
 
     def with_values(self, new_values: TensorLike | RaggedTensor) -> RaggedTensor:
         """The same rows of other values, as many."""
-        new_values = _as_values(new_values)
+        new_values = ragged_or_tensor(new_values, name="values")
         old, new = self._values.shape, new_values.shape
         new.with_rank_at_least(1)
         old[:1].assert_is_compatible_with(new[:1])

@@ -39,7 +39,7 @@ class RaggedTensorSpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value: RaggedTensor) -> Self:
-        """That of a RaggedTensor."""
+        """The specification of a RaggedTensor."""
         return cls(value.shape, value.dtype, value.ragged_rank, value.row_splits.dtype)
 
     def is_compatible_with(self, spec_or_value: object) -> bool:
@@ -69,11 +69,11 @@ class RaggedTensorSpec(TypeSpec):
         return type(self)(shape, self._dtype, ragged_rank, self._row_splits_dtype)
 
     def batched(self, size: int | None) -> Self:
-        """That of so many elements in one; None: of any number."""
+        """The specification of so many elements in one; None: of any number."""
         return self._with(TensorShape([size]).concatenate(self._shape), self._ragged_rank + 1)
 
     def row(self) -> Self:
-        """That of its rows."""
+        """The specification of its rows."""
         if self._ragged_rank <= 0:
             raise ValueError(f"{self} has no ragged rows")
         return self._with(self._shape[1:] if self._shape.ndims is not None else TensorShape(None), self._ragged_rank - 1)
@@ -94,6 +94,6 @@ class RaggedTensorSpec(TypeSpec):
             made.set_shape(self._shape)
             return made
         made.flat_values.set_shape([None, *self._shape.as_list()[self._ragged_rank + 1:]])
-        if self._shape[0].value is not None:
-            made.row_splits.set_shape([self._shape[0].value + 1])
+        if self._shape._size(0) is not None:
+            made.row_splits.set_shape([self._shape._size(0) + 1])
         return made

@@ -6,22 +6,16 @@ from typing import TYPE_CHECKING
 
 from thalweg import dtypes
 from thalweg.graph.graph import name_scope
-from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.ops import apply
 from thalweg.graph.tensor import Tensor
 from thalweg.operations import array_ops, math_ops
 from thalweg.ragged import partitions
-from thalweg.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
+from thalweg.ragged.ragged_tensor import RaggedTensor, ragged_or_tensor
 
 if TYPE_CHECKING:
     from thalweg.base.typing import TensorLike
 
     Texts = TensorLike | RaggedTensor
-
-
-def _given(value, dtype, name):
-    if isinstance(value, (RaggedTensor, RaggedTensorValue)):
-        return RaggedTensor.from_value(value)
-    return convert_to_tensor(value, dtype, name=name)
 
 
 def _decoded(texts, attrs, offsets):
@@ -72,7 +66,7 @@ def unicode_decode(input: Texts, input_encoding: str, errors: str = "replace", r
     [[97], [98, 99]]
     """
     with name_scope(name, "UnicodeDecode", [input]):
-        return _decoded(_given(input, dtypes.string, "input"),
+        return _decoded(ragged_or_tensor(input, dtypes.string, "input"),
                         _attrs(input_encoding, errors, replacement_char, replace_control_characters), False)[0]
 
 
@@ -81,7 +75,7 @@ def unicode_decode_with_offsets(input: Texts, input_encoding: str, errors: str =
                                 name: str | None = None) -> tuple[Tensor | RaggedTensor, Tensor | RaggedTensor]:
     """The code points of strings, and the byte of its string at which each begins."""
     with name_scope(name, "UnicodeDecodeWithOffsets", [input]):
-        return tuple(_decoded(_given(input, dtypes.string, "input"),
+        return tuple(_decoded(ragged_or_tensor(input, dtypes.string, "input"),
                               _attrs(input_encoding, errors, replacement_char, replace_control_characters), True))
 
 
@@ -159,7 +153,7 @@ def unicode_encode(input: Texts, output_encoding: str, errors: str = "replace", 
     """
     attrs = {"output_encoding": output_encoding, "errors": errors, "replacement_char": replacement_char}
     with name_scope(name, "UnicodeEncode", [input]):
-        return _encoded(_given(input, None, "input"), attrs)
+        return _encoded(ragged_or_tensor(input, None, "input"), attrs)
 
 
 def _encoded(codes, attrs):

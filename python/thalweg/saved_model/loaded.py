@@ -67,7 +67,7 @@ class ModelSignature(NamedTuple):
 
 
 def _tensors(rows):
-    """Of a signature that cannot be run the types may not be known."""
+    """The types of a signature that cannot be run may not be known."""
     return {row[0]: ModelTensor(row[0], row[1], dtypes.as_dtype(row[2]) if row[2] else None, row[3], row[4]) for row in rows}
 
 

@@ -79,12 +79,6 @@ class SparseInput {
     for (int d = 0; d < rank(); ++d) text += StrCat(d == 0 ? "" : ",", row(i)[d]);
     return text + "]";
   }
-  // The place of row i in a dense tensor of the shape; only when in bounds.
-  int64_t Flat(int64_t i) const {
-    int64_t flat = 0;
-    for (int d = 0; d < rank(); ++d) flat = flat * shape_.dim(d) + row(i)[d];
-    return flat;
-  }
   // The rows in the order of their places; equal ones as they came.
   Result<std::vector<int64_t>> Order(const compute::Work& work) const {
     std::vector<int64_t> order(static_cast<size_t>(count_));
