@@ -232,6 +232,58 @@ def test_variables_that_a_gradient_does_not_take():
         tw.gradients(f(x), x)
 
 
+def variables_asked_for(f, x):
+    """The names of the variables that the gradient of f is asked with."""
+    asked = []
+
+    @tw.custom_gradient
+    def function(u):
+        def gradient(d, variables=None):
+            asked.extend(v.name for v in variables or [])
+            return (d, [None] * len(variables)) if variables else d
+        return f(u), gradient
+    tw.gradients(function(x), x)
+    return asked
+
+
+def test_variables_without_a_derivative():
+    w, r = tw.Variable(2.0, use_resource=True, name="w"), tw.Variable(2.0, use_resource=False, name="r")
+    x = tw.constant(1.5)
+    assert variables_asked_for(lambda u: u * tw.stop_gradient(r), x) == []
+    assert variables_asked_for(lambda u: tw.where(r < 3.0, u, u * 2), x) == []
+    assert variables_asked_for(lambda u: u * tw.stop_gradient(w), x) == ["w:0"]  # a resource that is read is one that is used
+    assert variables_asked_for(lambda u: (w * 2, u)[1], x) == ["w:0"]
+    assert variables_asked_for(lambda u: tw.cond(u > 1, lambda: (tw.gather(tw.stack([w]), 0), u)[1], lambda: u), x) == ["w:0"]
+
+
+def test_variables_behind_the_derivative_of_a_loop():
+    w = tw.Variable(2.0, use_resource=True)
+    x = tw.constant(1.5)
+    one = looped(lambda v: tw.tanh(v * w), x)
+    derivative = tw.gradients(one, x)[0]
+    assert variables_asked_for(lambda u: u * derivative, x) == []
+    assert variables_asked_for(lambda u: u * one, x) == [w.name]
+
+
+def test_variables_in_control_flow_of_the_second_kind():
+    w = tw.Variable(2.0, use_resource=True, name="w")
+    x, read = tw.constant(1.5), w * 1.0
+    asked = []
+
+    def body(v):
+        asked.append(variables_asked_for(lambda u: u * read, v))
+        asked.append(variables_asked_for(lambda u: u * w, v))
+        return v
+    looped(body, x)
+    tw.enable_control_flow_v2()
+    try:
+        looped(body, x)
+        assert variables_asked_for(lambda u: u * read, x) == ["w:0"]
+    finally:
+        tw.disable_control_flow_v2()
+    assert asked == [["w:0"], ["w:0"], [], ["w:0"]]
+
+
 def test_variables_that_a_function_read_before():
     w = tw.Variable(2.0, use_resource=True)
     asked = []
