@@ -80,6 +80,17 @@ def looped(body, x):
     return tw.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, body(a)), [0, x])[1]
 
 
+def test_second_derivatives_of_loops_ask_the_function():
+    f = tw.custom_gradient(lambda v: (v * 0.9, lambda d: d * 1.7))
+    x = tw.constant(0.7)
+    k = x * 0.25
+    once = f(x) * tw.cos(k)
+    in_loop = tw.while_loop(lambda i, v, r: i < 1, lambda i, v, r: (i + 1, f(v) * tw.cos(r), r), [0, x, k])[1]
+    with tw.Session() as session:
+        plain, looped_twice = session.run([tw.gradients(tw.gradients(y, x), x)[0] for y in (once, in_loop)])
+    assert looped_twice == pytest.approx(plain)
+
+
 @tw.custom_gradient
 def square(z):
     return z * z, lambda d: d * z * 2.5

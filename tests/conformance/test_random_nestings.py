@@ -151,6 +151,9 @@ def difference(plan, answer):
             found = f"ours: {type(error).__name__}: {error}"
             if "python" in statements_of(plan) and "which nobody registered" in found:
                 found = None
+            # TensorFlow's own derivative of its gradient loops lacks what goes by way of its stacks; ours refuses it.
+            elif derivations_of_loops(plan) and "Second-order gradient for while loops not supported" in found:
+                found = None
         if found:
             return found
     return None
