@@ -168,6 +168,13 @@ PyObject* EnvironmentLoadLibrary(PyObject* self, PyObject* path) {
   Py_RETURN_NONE;
 }
 
+PyObject* EnvironmentIsDifferentiable(PyObject* self, PyObject* op) {
+  const char* text = PyUnicode_AsUTF8(op);
+  if (text == nullptr) return nullptr;
+  const char* reason = tw_environment_no_gradient(EnvironmentOf(self), text);
+  return PyBool_FromLong(reason == nullptr || *reason == '\0');
+}
+
 PyObject* EnvironmentOpList(PyObject* self, PyObject* implemented_only) {
   const int only = PyObject_IsTrue(implemented_only);
   if (only < 0) return nullptr;
@@ -181,6 +188,8 @@ PyMethodDef environment_methods[] = {
     {"memory", EnvironmentMemory, METH_NOARGS, "(bytes in use, the most so far, limit)."},
     {"reset", EnvironmentReset, METH_O, "Drops all state of the named containers."},
     {"load_library", EnvironmentLoadLibrary, METH_O, "Loads operations of a shared object."},
+    {"is_differentiable", EnvironmentIsDifferentiable, METH_O,
+     "Whether nobody said that the operation has no gradient."},
     {"op_list", EnvironmentOpList, METH_O, "op_list(implemented_only): an OpList message."},
     {nullptr, nullptr, 0, nullptr}};
 

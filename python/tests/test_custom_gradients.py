@@ -80,6 +80,17 @@ def looped(body, x):
     return tw.while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, body(a)), [0, x])[1]
 
 
+def test_second_derivatives_of_loops_ask_the_function():
+    f = tw.custom_gradient(lambda v: (v * 0.9, lambda d: d * 1.7))
+    x = tw.constant(0.7)
+    k = x * 0.25
+    once = f(x) * tw.cos(k)
+    in_loop = tw.while_loop(lambda i, v, r: i < 1, lambda i, v, r: (i + 1, f(v) * tw.cos(r), r), [0, x, k])[1]
+    with tw.Session() as session:
+        plain, looped_twice = session.run([tw.gradients(tw.gradients(y, x), x)[0] for y in (once, in_loop)])
+    assert looped_twice == pytest.approx(plain)
+
+
 @tw.custom_gradient
 def square(z):
     return z * z, lambda d: d * z * 2.5
@@ -230,6 +241,58 @@ def test_variables_that_a_gradient_does_not_take():
     x = tw.constant(1.0)
     with pytest.raises(ValueError, match="Must return gradient for each variable"):
         tw.gradients(f(x), x)
+
+
+def variables_asked_for(f, x):
+    """The names of the variables that the gradient of f is asked with."""
+    asked = []
+
+    @tw.custom_gradient
+    def function(u):
+        def gradient(d, variables=None):
+            asked.extend(v.name for v in variables or [])
+            return (d, [None] * len(variables)) if variables else d
+        return f(u), gradient
+    tw.gradients(function(x), x)
+    return asked
+
+
+def test_variables_without_a_derivative():
+    w, r = tw.Variable(2.0, use_resource=True, name="w"), tw.Variable(2.0, use_resource=False, name="r")
+    x = tw.constant(1.5)
+    assert variables_asked_for(lambda u: u * tw.stop_gradient(r), x) == []
+    assert variables_asked_for(lambda u: tw.where(r < 3.0, u, u * 2), x) == []
+    assert variables_asked_for(lambda u: u * tw.stop_gradient(w), x) == ["w:0"]  # a resource that is read is one that is used
+    assert variables_asked_for(lambda u: (w * 2, u)[1], x) == ["w:0"]
+    assert variables_asked_for(lambda u: tw.cond(u > 1, lambda: (tw.gather(tw.stack([w]), 0), u)[1], lambda: u), x) == ["w:0"]
+
+
+def test_variables_behind_the_derivative_of_a_loop():
+    w = tw.Variable(2.0, use_resource=True)
+    x = tw.constant(1.5)
+    one = looped(lambda v: tw.tanh(v * w), x)
+    derivative = tw.gradients(one, x)[0]
+    assert variables_asked_for(lambda u: u * derivative, x) == []
+    assert variables_asked_for(lambda u: u * one, x) == [w.name]
+
+
+def test_variables_in_control_flow_of_the_second_kind():
+    w = tw.Variable(2.0, use_resource=True, name="w")
+    x, read = tw.constant(1.5), w * 1.0
+    asked = []
+
+    def body(v):
+        asked.append(variables_asked_for(lambda u: u * read, v))
+        asked.append(variables_asked_for(lambda u: u * w, v))
+        return v
+    looped(body, x)
+    tw.enable_control_flow_v2()
+    try:
+        looped(body, x)
+        assert variables_asked_for(lambda u: u * read, x) == ["w:0"]
+    finally:
+        tw.disable_control_flow_v2()
+    assert asked == [["w:0"], ["w:0"], [], ["w:0"]]
 
 
 def test_variables_that_a_function_read_before():

@@ -114,8 +114,10 @@ def test_writer_cache(tmp_path):
 def test_bad_input(run, tmp_path):
     with pytest.raises(tw.errors.InvalidArgumentError, match="Nan in summary histogram"):
         run(tw.summary.histogram("h", tw.constant([float("nan")])))
-    with pytest.raises(ValueError, match="rank|4"):
-        tw.summary.image("i", tw.zeros([2, 2]))
+    with pytest.raises(tw.errors.InvalidArgumentError, match=r"^Tensor must be 4-D with last dim 1, 3, or 4, not \[2,2\]"):
+        run(tw.summary.image("i", tw.zeros([2, 2])))
+    with pytest.raises(tw.errors.InvalidArgumentError, match=r"^tags and values are not the same shape: \[\] != \[2\] \(tag 's'\)"):
+        run(tw.summary.scalar("s", tw.zeros([2])))
     with pytest.raises(TypeError, match="GraphDef"):
         tw.summary.FileWriter(str(tmp_path)).add_graph("graph")
 

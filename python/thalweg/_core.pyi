@@ -108,6 +108,8 @@ class Environment:
         """Drops all state of the named containers."""
     def load_library(self, path: str) -> Any:
         """Loads operations of a shared object."""
+    def is_differentiable(self, op: str) -> bool:
+        """Whether nobody said that the operation has no gradient."""
     def op_list(self, implemented_only: bool) -> bytes:
         """An OpList message."""
 

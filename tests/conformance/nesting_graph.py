@@ -14,6 +14,7 @@ from tensorflow.python.framework import function as old_functions
 
 WIDTH, ROWS = 3, 4
 PRIME = 9973.0
+CONDITIONALS = ("If", "StatelessIf", "Case", "StatelessCase")
 NUMBERS = np.array([0.3, -0.8, 1.1])
 OURS = tf.Graph.__module__.startswith("thalweg")  # whose loops are frames, in no order but that of this file
 _REGISTERED = []  # gradients: a process has one name for each
@@ -51,7 +52,8 @@ class Place:
         """An effect, or a call that may have some."""
         made = tf.nest.flatten(made)[0] if not isinstance(made, tf.Operation) else made
         op = made if isinstance(made, tf.Operation) else made.op
-        while op.type == "Identity" and not self.old:
+        # Of a conditional its results are waited for: what waits for itself waits, once it is lowered, for no effect of its branches.
+        while op.type == "Identity" and not self.old and op.inputs[0].op.type not in CONDITIONALS:
             op = op.inputs[0].op
         if not self.ordered:
             self.mark(op)

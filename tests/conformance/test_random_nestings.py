@@ -25,10 +25,6 @@ from wire import read_records, unpack_array, write_record
 import thalweg as tw
 
 COUNT = int(os.environ.get("THALWEG_NESTINGS", "60"))
-# Programs of our front end that still differ, each with what is known of it: the test of one that does not any more fails.
-OPEN = {("2.21", 25): "the variables of a custom gradient are looked for through a loop that has ended",
-        ("1.15", 25): "the variables of a custom gradient are looked for through a loop that has ended",
-        ("2.21", 36): "an effect in a branch and one behind it, form v2: the second step's order"}
 PYTHONS = {"2.21": sys.executable, "1.15": OLD_PYTHON, "thalweg": sys.executable}
 KINDS = {"2.21": "float64", "1.15": "float32"}  # 1.15 takes every gradient of a variable in a function for one of float32
 OLD_FORMS = {"2.21": ("v2", "function"), "1.15": ("v1",)}  # of what the front end here is compared with
@@ -155,6 +151,9 @@ def difference(plan, answer):
             found = f"ours: {type(error).__name__}: {error}"
             if "python" in statements_of(plan) and "which nobody registered" in found:
                 found = None
+            # TensorFlow's own derivative of its gradient loops lacks what goes by way of its stacks; ours refuses it.
+            elif derivations_of_loops(plan) and "Second-order gradient for while loops not supported" in found:
+                found = None
         if found:
             return found
     return None
@@ -164,9 +163,6 @@ def difference_of_front_ends(plan, answer, ours):
     """What differs between the program as TensorFlow made and ran it, and as it was made and run here."""
     (header, blocks), (our_header, our_blocks) = answer, ours
     if "error" in our_header:
-        # Behind what comes into a functional loop TensorFlow looks for no variables; our loops are frames.
-        if plan["form"] == "v2" and "with a function that uses variables" in our_header["error"]:
-            return None
         return f"ours: {our_header['error']}"
     # Of TensorFlow's derivative of a loop's derivative what goes by way of its stacks is missing: finite differences agree with ours.
     derivations = derivations_of_loops(plan) if plan["form"] == "v1" else 0
@@ -233,9 +229,7 @@ def check_our_front_end(releases, name, seed):
 
 @pytest.mark.parametrize("seed", range(COUNT))
 @pytest.mark.parametrize("name", ["2.21", "1.15"])
-def test_nesting_of_our_front_end(request, releases, name, seed):
-    if (name, seed) in OPEN:
-        request.applymarker(pytest.mark.xfail(reason=OPEN[name, seed], strict=True))
+def test_nesting_of_our_front_end(releases, name, seed):
     check_our_front_end(releases, name, seed)
 
 

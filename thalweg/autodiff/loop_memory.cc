@@ -104,10 +104,12 @@ Output LoopMemory::LastValue(const LoopVariable& variable) {
   return {exit, 0};
 }
 
-// Copies that are live where the value is stand for it.
+// Copies that are live where the value is stand for it, but not where a step of the way back ends:
+// what is behind it has another derivative.
 Output LoopMemory::Canonical(Output value) const {
   for (;;) {
     const Node* const node = value.node;
+    if (run_.StepOf(node) != nullptr) return value;
     const bool is_copy = node->op_name() == "Identity" && !node->output_is_ref(0);
     const bool is_loop_value = node->control() == Control::kSwitch && value.index == 1 &&
                                node->input(1).node->control() == Control::kLoopCond;

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from thalweg import nest
 from thalweg.graph import graph as graph_module
+from thalweg.graph.environment import environment
 from thalweg.graph.graph import GraphKeys, name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.tensor import IndexedSlices
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from thalweg.graph.graph import Graph
     from thalweg.graph.tensor import Tensor
 
+_READS = {"ReadVariableOp", "ResourceGather", "ResourceGatherNd"}
+# What comes back from the stack of a loop's derivative has no derivative by what was pushed, as far as variables are looked for.
+_FROM_STACKS = {"_PopHistory", "StackPop", "StackPopV2"}
+control_flow_is_functions = False  # whether the program asked for loops and conditionals of TensorFlow 2
 _registered = {}  # operation or name of an override -> function of the operation and its incoming gradients; None: none
 
 
@@ -90,18 +95,21 @@ NotDifferentiable = NoGradient
 
 
 def custom_gradient(f: Callable[..., object]) -> Callable[..., Any]:
-    """A function that gives (result, gradient function): gradients through the result ask that function. Where the result depends on
-    trainable variables, it is asked with `variables`, and gives (gradients of the arguments, list of those of the variables)."""
+    """A function that gives (result, gradient function): gradients through the result ask that function. Where it reads trainable
+    resource variables, or the result depends on trainable variables in a way that has derivatives, it is asked with `variables`, and
+    gives (gradients of the arguments, list of those of the variables)."""
     @functools.wraps(f)
     def decorated(*args, **kwargs):
         given = [convert_to_tensor(a) for a in args]
         tensors = [apply("Identity", [g]) for g in given]
         graph = graph_module.get_default_graph()
         state = graph._state
-        first = 0 if state.effects is None and state.gradient_place is None else graph._num_nodes()
+        first = graph._num_nodes()
         result, gradient = f(*tensors, **kwargs)
         results = [convert_to_tensor(r) for r in nest.flatten(result)]
-        variables = _variables_behind(graph, results, given + tensors, first)
+        inside_alone = (state.effects is not None or state.gradient_place is not None
+                        or control_flow_is_functions and state.context is not None)
+        variables = _variables_of(graph, results, given + tensors, first, inside_alone)
         handles = [apply("Identity", [v._ref_tensor]) for v in variables]
         outputs = [apply("Identity", [r]) for r in results]
         node = _Node(tensors + handles, outputs, _with_variables(gradient, variables) if variables else gradient)
@@ -111,27 +119,49 @@ def custom_gradient(f: Callable[..., object]) -> Callable[..., Any]:
     return decorated
 
 
-def _variables_behind(graph, results, args, first):
-    """The trainable variables that results depend on other than by way of args; in a tf.function or gradient those alone that f itself
-    reads, whose nodes are those from `first` on."""
+def _variables_of(graph, results, args, first, inside_alone):
+    """The trainable variables that f, whose nodes are those from `first` on, has read as resources, and those that its results depend
+    on other than by way of args: in a tf.function or gradient, and in control flow of the second kind, by those nodes alone."""
     outermost = graph
     while outermost._captures is not None:
         outermost = outermost._outer
     known = {v._ref_tensor: v for v in outermost.get_collection(GraphKeys.TRAINABLE_VARIABLES) if hasattr(v, "_ref_tensor")}
-    seen, found, pending = {a.op for a in args}, {}, list(results) if known else []
+    if not known:
+        return []
+    found = {}
+    for op in graph._nodes(first):
+        if op.type in _READS:
+            handle = _handle(op.inputs[0])
+            if handle in known:
+                found[handle] = known[handle]
+    seen, pending = {a.op for a in args}, list(results)
     while pending:
-        tensor = pending.pop()
-        while tensor.graph._captures is not None and tensor.op.type == "Placeholder":
-            outside = [o for o, inside in tensor.graph._captures.items() if inside == tensor]
-            if not outside:
-                break
-            tensor = outside[0]
+        tensor = _outside(pending.pop())
         if tensor in known:
             found[tensor] = known[tensor]
-        elif tensor.op not in seen and (not first or tensor.graph is graph and tensor.op._id >= first):
+        elif tensor.op not in seen and (not inside_alone or tensor.graph is graph and tensor.op._id >= first):
             seen.add(tensor.op)
-            pending += [i for i in tensor.op.inputs if i is not None]
+            if tensor.op.type not in _FROM_STACKS and environment().is_differentiable(tensor.op.type):
+                pending += [i for i in tensor.op.inputs if i is not None]
     return list(found.values())
+
+
+def _outside(tensor):
+    """What a function's body has from outside, there."""
+    while tensor.graph._captures is not None and tensor.op.type == "Placeholder":
+        outside = [o for o, inside in tensor.graph._captures.items() if inside == tensor]
+        if not outside:
+            break
+        tensor = outside[0]
+    return tensor
+
+
+def _handle(tensor):
+    """The variable's own handle, from one that came into functions, loops and conditionals."""
+    tensor = _outside(tensor)
+    while tensor.op.type in ("Enter", "Switch", "Identity"):
+        tensor = _outside(tensor.op.inputs[0])
+    return tensor
 
 
 def _with_variables(gradient, variables):

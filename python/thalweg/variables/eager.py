@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from thalweg.graph import graph as graph_module
+from thalweg.operations import custom_gradients
 from thalweg.variables import variables
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def disable_eager_execution() -> None:
 
 
 def enable_control_flow_v2() -> None:
-    """Changes nothing: loops and conditionals compute the same either way."""
+    """Loops and conditionals compute the same either way; custom_gradient looks for variables within them alone."""
+    custom_gradients.control_flow_is_functions = True
 
 
 def enable_tensor_equality() -> NoReturn:
@@ -40,7 +42,8 @@ def enable_tensor_equality() -> NoReturn:
 
 
 def disable_control_flow_v2() -> None:
-    """Nothing to switch off."""
+    """What enable_control_flow_v2 says holds no more."""
+    custom_gradients.control_flow_is_functions = False
 
 
 def disable_tensor_equality() -> None:

@@ -23,8 +23,9 @@ struct Window {
   int64_t output = 1;
 };
 
-// before and after count with kExplicit only. InvalidArgument for sizes, strides, dilations below 1
-// (input below 0), negative padding, or a window that does not fit into the padded input.
+// before and after count with kExplicit only. The output is empty where the window is larger than
+// the padded input by no more than a stride. InvalidArgument for sizes, strides, dilations below 1
+// (input below 0), negative padding, or a window that is larger by more.
 Result<Window> MakeWindow(int64_t input, int64_t size, int64_t stride, int64_t dilation,
                           Padding padding, int64_t before = 0, int64_t after = 0);
 

@@ -63,10 +63,22 @@ Status ConvKernel::Read(const KernelConstruction& c) {
 
 namespace {
 
-Status CheckGrad(const compute::Conv2DShape& sizes, const Tensor& grad) {
-  if (grad.shape() == ConvOutputShape(sizes)) return OkStatus();
-  return InvalidArgument("out_backprop must have the shape of the output, ",
-                         ConvOutputShape(sizes).ToString(), ", got ", grad.shape());
+// `of`: what TensorFlow calls the kernel.
+Status CheckGrad(const compute::Conv2DShape& sizes, const ImageFormat& format, const Tensor& grad,
+                 std::string_view of) {
+  const Shape output = ConvOutputShape(sizes);
+  if (grad.shape() == output) return OkStatus();
+  for (const bool down : {true, false}) {
+    const int dim = down ? format.rows() : format.columns();
+    if (grad.rank() != 4 || grad.dim(dim) == output.dim(dim)) continue;
+    const compute::Window& w = down ? sizes.rows : sizes.columns;
+    return InvalidArgument(
+        of, ": Size of out_backprop doesn't match computed: actual = ", grad.dim(dim),
+        ", computed = ", w.output, " spatial_dim: ", dim, " input: ", w.input, " filter: ", w.size,
+        " output: ", grad.dim(dim), " stride: ", w.stride, " dilation: ", w.dilation);
+  }
+  return InvalidArgument(of, ": out_backprop must have the shape of the output, ",
+                         output.ToString(), ", got ", grad.shape());
 }
 
 class Conv2DCpu : public ConvKernel {
@@ -91,7 +103,7 @@ class Conv2DBackpropInputCpu : public ConvKernel {
                                            : Shape{grad.dim(0), rows, columns, in};
     }
     ASSIGN_OR_RETURN(const auto sizes, ConvSizes(attrs_, image, filter.shape()));
-    RETURN_IF_ERROR(CheckGrad(sizes, grad));
+    RETURN_IF_ERROR(CheckGrad(sizes, attrs_.format, grad, "Conv2DCustomBackpropInput"));
     ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, grad.dtype(), image));
     SessionFilterCache kept(weight_, ctx, {&filter});
     return compute::Conv2DBackwardInput(ctx.work(), grad.dtype(), sizes,
@@ -105,7 +117,7 @@ class Conv2DBackpropFilterCpu : public ConvKernel {
     const Tensor &image = ctx.input(0), &grad = ctx.input(2);
     ASSIGN_OR_RETURN(const Shape filter, ShapeOf(ctx.input(1), "filter_sizes"));
     ASSIGN_OR_RETURN(const auto sizes, ConvSizes(attrs_, image.shape(), filter));
-    RETURN_IF_ERROR(CheckGrad(sizes, grad));
+    RETURN_IF_ERROR(CheckGrad(sizes, attrs_.format, grad, "Conv2DCustomBackpropFilter"));
     ASSIGN_OR_RETURN(Tensor * df, ctx.AllocateOutput(0, grad.dtype(), filter));
     return compute::Conv2DBackwardFilter(ctx.work(), grad.dtype(), sizes, image.raw_data(),
                                          grad.raw_data(), df->mutable_raw_data(), &plans_);

@@ -52,7 +52,7 @@ TEST(Conv3DTest, Forward) {
       .Try({In({0, 4, 4, 4, 3}), In({2, 2, 2, 3, 2})}, SlideAttrs(3, 1, "VALID"))
       .Bad({In({1, 4, 4, 4, 3}), In({2, 2, 2, 4, 2})}, SlideAttrs(3, 1, "SAME"),
            Code::kInvalidArgument, "channels")
-      .Bad({In({1, 2, 4, 4, 3}), In({3, 2, 2, 3, 2})}, SlideAttrs(3, 1, "VALID"),
+      .Bad({In({1, 1, 4, 4, 3}), In({3, 2, 2, 3, 2})}, SlideAttrs(3, 1, "VALID"),
            Code::kInvalidArgument, "fit")
       .Bad({In({1, 2, 4, 4, 3}), In({2, 2, 2, 3, 2})}, SlideAttrs(3, 0, "VALID"),
            Code::kInvalidArgument, "strides")

@@ -53,7 +53,7 @@ TEST(DepthwiseConvTest, Forward) {
       .Try({In({0, 4, 4, 3}), In({2, 2, 3, 2})}, SlideAttrs(2, 1, "VALID"))
       .Bad({In({1, 4, 4, 3}), In({2, 2, 4, 2})}, SlideAttrs(2, 1, "SAME"), Code::kInvalidArgument,
            "channels")
-      .Bad({In({1, 2, 4, 3}), In({3, 2, 3, 2})}, SlideAttrs(2, 1, "VALID"), Code::kInvalidArgument,
+      .Bad({In({1, 1, 4, 3}), In({3, 2, 3, 2})}, SlideAttrs(2, 1, "VALID"), Code::kInvalidArgument,
            "fit")
       .Bad({In({1, 4, 5, 2}), In({2, 3, 2, 2})}, negative, Code::kInvalidArgument, "negative")
       .Run();

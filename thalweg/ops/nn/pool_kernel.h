@@ -34,9 +34,7 @@ class PoolKernel : public Kernel {
       RETURN_IF_ERROR(SetPoolSizes(ctx.input(n - 2), ctx.input(n - 1), op_, &slide));
     }
     if (!over_channels) RETURN_IF_ERROR(RefuseChannels(slide));
-    if (image.rank() != slide.format.rank) {
-      return InvalidArgument("tensor_in must be ", slide.format.rank, "-dimensional, got ", image);
-    }
+    RETURN_IF_ERROR(CheckRank(slide.format, image));
     Pooling p;
     p.format = slide.format;
     const int64_t channels = image.dim(p.format.channels());
@@ -57,6 +55,14 @@ class PoolKernel : public Kernel {
       p.sizes = {p.sizes.batch * p.sizes.InPixels(), {}, over, 1};
     }
     return p;
+  }
+
+  Status CheckRank(const SlideFormat& format, const Shape& image) const {
+    if (image.rank() == format.rank) return OkStatus();
+    if (format.rank == 4 && !op_.ends_with("Grad") && !op_.ends_with("GradV2")) {
+      return InvalidArgument("tensor_in_shape must have 2 spatial dimensions, got ", image);
+    }
+    return InvalidArgument("tensor_in must be ", format.rank, "-dimensional, got ", image);
   }
 
   static Status CheckOutputShape(const Pooling& p, const Tensor& tensor, const char* what) {

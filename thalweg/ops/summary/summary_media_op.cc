@@ -7,11 +7,6 @@ namespace {
 
 constexpr const char* kBytes = "a serialized message has no derivative";
 
-Status ImageSummaryShape(ShapeContext& c) {
-  RETURN_IF_ERROR(c.InputWithRank(1, 4).status());
-  return ScalarShape(c);
-}
-
 Status AudioSummaryShape(ShapeContext& c) {
   const PartialShape& sound = c.input(1);
   if (sound.known_rank() && sound.rank() != 2 && sound.rank() != 3) {
@@ -32,7 +27,7 @@ THALWEG_OP(summary_media) {
         .Doc("A Summary with the first sounds of a batch as WAV files.");
   }
   registry.Op("ImageSummary")
-      .Shape(ImageSummaryShape)
+      .Shape(ScalarShape)
       .NotDifferentiable(kBytes)
       .Doc("A Summary with the first images of a batch as PNG files.");
 }

@@ -51,8 +51,7 @@ Status AddImages(Message& summary, std::string_view tag, const Tensor& images,
                  const Tensor& bad_color, int64_t most) {
   const int64_t channels = images.rank() == 4 ? images.dim(3) : 0;
   if (channels != 1 && channels != 3 && channels != 4) {
-    return InvalidArgument("images must be [batch, rows, columns, 1, 3 or 4], got shape ",
-                           images.shape());
+    return InvalidArgument("Tensor must be 4-D with last dim 1, 3, or 4, not ", images.shape());
   }
   if (bad_color.rank() != 1) {
     return InvalidArgument("bad_color must be a vector, got shape ", bad_color.shape());

@@ -22,8 +22,10 @@ Status GiveValue(Context& ctx, const OwnedMessage& summary) {
 Status ScalarSummary(Context& ctx) {
   const Tensor &tags = ctx.input(0), &values = ctx.input(1);
   if (tags.shape() != values.shape()) {
-    return InvalidArgument("tags and values are not the same shape: ", tags.shape(), " and ",
-                           values.shape());
+    const bool one = tags.num_elements() == 1;
+    return InvalidArgument("tags and values are not the same shape: ", tags.shape(),
+                           " != ", values.shape(),
+                           one ? StrCat(" (tag '", tags.data<std::string>()[0], "')") : "");
   }
   OwnedMessage summary(pb::Summary::Descriptor());
   RETURN_IF_ERROR(compute::WithType<RealTypes>(values.dtype(), "a summary", [&]<class T>() {

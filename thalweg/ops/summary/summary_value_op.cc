@@ -7,11 +7,6 @@ namespace {
 
 constexpr const char* kSummaryBytes = "a serialized message has no derivative";
 
-Status ScalarSummaryShape(ShapeContext& c) {
-  RETURN_IF_ERROR(c.input(0).MergeWith(c.input(1)).status());
-  return ScalarShape(c);
-}
-
 }  // namespace
 }  // namespace thalweg
 
@@ -25,7 +20,7 @@ THALWEG_OP(summary_value) {
       .NotDifferentiable(kSummaryBytes)
       .Doc("A Summary with the values of all inputs, each tag once.");
   registry.Op("ScalarSummary")
-      .Shape(ScalarSummaryShape)
+      .Shape(ScalarShape)
       .NotDifferentiable(kSummaryBytes)
       .Doc("A Summary with a number for each tag.");
   registry.Op("TensorSummary")
