@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.function and defun in graphs. Expected values and errors are those of TensorFlow 1.15 for the same program."""
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import thalweg as tw
@@ -149,6 +152,21 @@ def test_methods_and_nested_calls():
     three, four = Scaled(3.0), Scaled(4.0)
     assert run([three.product(tw.constant(4.0)), four.product(tw.constant(5.0)), Scaled(1.0).product(tw.constant(3.0))]) == [
         36, 40, 12]
+
+
+def test_a_trace_keeps_no_array_that_it_was_called_with():
+    class Array(np.ndarray):
+        pass
+
+    @tw.function
+    def f(x, others):
+        return x * others[1]["y"]
+    array = np.zeros(3).view(Array)
+    kept = weakref.ref(array)
+    f(array, [0, {"y": 2.0}])
+    del array
+    gc.collect()
+    assert kept() is None
 
 
 def test_what_is_not_there_says_so():

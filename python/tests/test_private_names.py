@@ -254,6 +254,10 @@ def test_sizes_in_shapes_as_numbers():
         assert (repr(shape), str(shape), repr(unknown), str(unknown)) == ("TensorShape([None, 3])", "(None, 3)", "TensorShape(None)", "<unknown>")
         with pytest.raises(ValueError, match="Cannot iterate over a shape with unknown rank"):
             list(unknown)
+        queue = tw.FIFOQueue(9, [tw.int32, tw.int32], [[], [2]])
+        assert queue.enqueue_many([[1, 2], [[1, 2], [3, 4]]]).type == "QueueEnqueueManyV2"
+        with pytest.raises(ValueError, match="Dimensions 2 and 1 are not compatible"):
+            queue.enqueue_many([[1, 2], [[1, 2]]])
     finally:
         tw.disable_v2_tensorshape()
     assert (repr(shape), str(shape)) == ("TensorShape([Dimension(None), Dimension(3)])", "(?, 3)")

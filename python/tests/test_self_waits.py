@@ -217,3 +217,23 @@ ends_step(session, y)
 print("over")
 """)
     assert said[0].startswith("ended:") and said[-1] == "over"
+
+
+def test_a_fork_does_not_wait_for_a_partial_run():
+    said = run("""
+fed = tf.placeholder(tf.int32)
+more = fed + 1
+session = tf.Session()
+handle = session.partial_run_setup([more], [fed])
+sys.stdout.flush()
+child = os.fork()
+if child == 0:
+    session.close()
+    del session
+    gc.collect()
+    print("end of the child")
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+print(session.partial_run(handle, more, {fed: 6}))
+""")
+    assert said == ["end of the child", "7"]

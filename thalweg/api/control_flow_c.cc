@@ -30,8 +30,19 @@ ControlFlowSpec UnwrapSpec(Graph& graph, const TwControlFlowOptions* options, co
   return spec;
 }
 
-void Give(const std::vector<Output>& outputs, TwOutput* made) {
-  for (size_t i = 0; i < outputs.size(); ++i) made[i] = Wrap(outputs[i]);
+// Gives the outputs; an error says which node could not be made, and where the program asked for
+// it.
+Status Give(const Graph& graph, const ControlFlowSpec& spec,
+            const Result<std::vector<Output>>& outputs, TwOutput* made) {
+  if (outputs.ok()) {
+    for (size_t i = 0; i < outputs->size(); ++i) made[i] = Wrap((*outputs)[i]);
+    return OkStatus();
+  }
+  const std::string_view said = outputs.status().message();
+  const std::string name = StrCat("'", spec.name, "'"), site(graph.Site(spec.site));
+  return {outputs.status().code(),
+          StrCat(said.find(name) == said.npos ? StrCat(name, ": ") : "", said,
+                 said.find(site) == said.npos ? StrCat(" (created at ", site, ")") : "")};
 }
 
 }  // namespace
@@ -47,11 +58,9 @@ TwCode tw_graph_while(TwGraph* graph, const TwOutput* initial, int32_t num_varia
     ASSIGN_OR_RETURN(std::vector<Output> first, UnwrapAll(initial, num_variables, "variable"));
     ASSIGN_OR_RETURN(BranchBody goes_on, UnwrapBranch(graph, condition, "condition"));
     ASSIGN_OR_RETURN(BranchBody step, UnwrapBranch(graph, body, "body"));
-    ASSIGN_OR_RETURN(const std::vector<Output> made,
-                     AddWhile(UnwrapSpec(*graph->graph, options, "while"), std::move(first),
-                              std::move(goes_on), std::move(step)));
-    Give(made, last);
-    return OkStatus();
+    const ControlFlowSpec spec = UnwrapSpec(*graph->graph, options, "while");
+    return Give(*graph->graph, spec,
+                AddWhile(spec, std::move(first), std::move(goes_on), std::move(step)), last);
   });
 }
 
@@ -70,20 +79,17 @@ TwCode tw_graph_branch(TwGraph* graph, TwOutput selector, const TwBranch* branch
     if (num_branches > 0) {
       RETURN_IF_ERROR(CheckArray(made, branches[0].num_results, "result"));
     }
-    std::vector<Output> outputs;
     if (chooses.dtype() == DType::kBool) {
       if (num_branches != 2) {
         return InvalidArgument("a condition chooses between 2 branches, ", num_branches,
                                " are given");
       }
-      ASSIGN_OR_RETURN(outputs, AddIf(UnwrapSpec(*graph->graph, options, "cond"), chooses,
-                                      std::move(bodies[0]), std::move(bodies[1])));
-    } else {
-      ASSIGN_OR_RETURN(
-          outputs, AddCase(UnwrapSpec(*graph->graph, options, "case"), chooses, std::move(bodies)));
+      const ControlFlowSpec spec = UnwrapSpec(*graph->graph, options, "cond");
+      return Give(*graph->graph, spec,
+                  AddIf(spec, chooses, std::move(bodies[0]), std::move(bodies[1])), made);
     }
-    Give(outputs, made);
-    return OkStatus();
+    const ControlFlowSpec spec = UnwrapSpec(*graph->graph, options, "case");
+    return Give(*graph->graph, spec, AddCase(spec, chooses, std::move(bodies)), made);
   });
 }
 

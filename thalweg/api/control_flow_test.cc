@@ -149,13 +149,17 @@ TEST_F(ControlFlowTest, AVariableIsReadAndChangedInALoop) {
 
 TEST_F(ControlFlowTest, WhatDoesNotFitIsTheGraphsError) {
   const tw::Output yes = graph_.Const(tw::Tensor::Scalar(true));
+  graph_.SetSite("loop.cc:7");
   const tw::Outputs made = tw::WhileLoop(
       graph_, {graph_.Const<float>({1, 2}, {2})}, [&](const tw::Outputs&) { return yes; },
       [&](const tw::Outputs&) {
         return tw::Outputs{graph_.Const<float>({1, 2, 3}, {3})};
       });
   EXPECT_TRUE(made[0].empty());
-  EXPECT_THAT(graph_.status().message(), HasSubstr("loop variable 0 is float32 [2] in the body"));
+  EXPECT_THAT(
+      graph_.status().message(),
+      testing::AllOf(testing::StartsWith("'while': loop variable 0 is float32 [2] in the body"),
+                     testing::EndsWith(" (created at loop.cc:7)")));
 }
 
 TEST_F(ControlFlowTest, AVariableOfUnknownSizeGrows) {

@@ -153,6 +153,7 @@ TEST_F(RecordRewriteTest, WhatAKilledProcessLeftIsSweptByTheNext) {
   const std::string input = Write("in", Numbers(6000, 1000));
   const pid_t child = ::fork();
   if (child == 0) {
+    ::alarm(60);
     const ProgressFn dies = [&](uint64_t done, uint64_t) {
       if (done > 10'000'000) ::_exit(0);  // in the third of four files, with others spilled
       return OkStatus();

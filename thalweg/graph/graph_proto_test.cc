@@ -243,6 +243,12 @@ TEST_F(GraphProtoTest, PrefixInputMapAndReturns) {
               HasSubstr("the value of 'x' is no output of this graph"));
   EXPECT_THAT(Refusal(text, {.input_map = {{"x", outer}, {"x:0", outer}}}),
               HasSubstr("'x:0' is there twice"));
+  EXPECT_EQ(Refusal(text, {.input_map = {{"q:0", outer}, {"x", outer}, {"^r", {before, 0}}}}),
+            "Attempted to map inputs that were not found in graph_def: [q:0, ^r]");
+  // Nothing reads "z", which is a node; nothing is called "q", which is read.
+  Import(R"(node { name: "z" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+            node { name: "w" op: "Neg" input: "q" })",
+         {.prefix = "other", .input_map = {{"z", outer}, {"q:0", outer}}});
 }
 
 TEST_F(GraphProtoTest, DevicesCanBeCleared) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <queue>
 
+#include "thalweg/base/str_cat.h"
 #include "thalweg/graph/nearest_names.h"
 
 namespace thalweg {
@@ -39,6 +40,7 @@ Status ImportPlan::Make(const Graph& graph) {
   RETURN_IF_ERROR(IndexNames());
   RETURN_IF_ERROR(IndexInputMap(graph));
   RETURN_IF_ERROR(ResolveInputs());
+  RETURN_IF_ERROR(CheckInputMap());
   return OrderNodes();
 }
 
@@ -119,6 +121,24 @@ Status ImportPlan::ResolveInputs() {
   }
   first_source_.push_back(sources_.size());
   return OkStatus();
+}
+
+// A key is of no use that no input reads and no node has.
+Status ImportPlan::CheckInputMap() const {
+  std::vector<bool> is_read(options_.input_map.size());
+  for (const Source& source : sources_) {
+    if (source.mapped >= 0) is_read[static_cast<size_t>(source.mapped)] = true;
+  }
+  std::string unknown;
+  for (size_t i = 0; i < is_read.size(); ++i) {
+    const std::string& key = options_.input_map[i].first;
+    const std::optional<TensorName> name = ParseTensorName(key);
+    if (is_read[i] || !name.has_value() || FindNode(name->node) >= 0) continue;
+    unknown += StrCat(unknown.empty() ? "" : ", ", key);
+  }
+  if (unknown.empty()) return OkStatus();
+  return InvalidArgument("Attempted to map inputs that were not found in graph_def: [", unknown,
+                         "]");
 }
 
 Status ImportPlan::OrderNodes() {

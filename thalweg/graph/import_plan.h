@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ImportPlan: where the inputs of a GraphDef's nodes come from, and an order in which the nodes can
 // be made: sources first, otherwise as the GraphDef has them. Private to graph_import.cc.
-// Errors: InvalidArgument for duplicate names, unknown inputs, cycles without a NextIteration.
+// Errors: InvalidArgument for duplicate names, unknown inputs, cycles without a NextIteration, keys
+// of the input map that nothing of the GraphDef is called.
 #pragma once
 
 #include <optional>
@@ -51,6 +52,7 @@ class ImportPlan {
   Status IndexNames();
   Status IndexInputMap(const Graph& graph);
   Status ResolveInputs();
+  Status CheckInputMap() const;
   Status ResolveInput(int node, std::string_view text, Source* source);
   Status OrderNodes();
   Status SortNodes(std::vector<int> pending);

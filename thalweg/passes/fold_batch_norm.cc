@@ -327,12 +327,8 @@ class BatchNormFolder {
   }
 
   Result<Node*> Add(NodeSpec spec, const Node& origin) {
-    spec.device = origin.device();
-    spec.site = copier_.graph().InternSite(origin.graph().Site(origin.site()));
     spec.make_unique = true;
-    ASSIGN_OR_RETURN(Node * made, copier_.graph().AddNode(std::move(spec)));
-    copier_.SetOrigin(*made, step_.Origin(origin));
-    return made;
+    return copier_.Make(origin, std::move(spec));
   }
 
   Result<Output> Constant(const Node& origin, std::string name, const Tensor& value) {

@@ -178,10 +178,7 @@ class Folder {
     spec.name = copier_.graph().UniqueName(spec.name);
     spec.op = "Const";
     spec.attrs = {{"dtype", value.dtype()}, {"value", value}};
-    spec.device = node.device();
-    spec.site = copier_.graph().InternSite(node.graph().Site(node.site()));
-    ASSIGN_OR_RETURN(Node * made, copier_.graph().AddNode(std::move(spec)));
-    copier_.SetOrigin(*made, step_.Origin(node));
+    ASSIGN_OR_RETURN(Node * made, copier_.Make(node, std::move(spec)));
     copier_.Redirect(output, {made, 0});
     return OkStatus();
   }

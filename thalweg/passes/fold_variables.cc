@@ -256,12 +256,8 @@ class VariableFolder {
   }
 
   Result<Node*> Make(const Node& node, NodeSpec spec) {
-    spec.device = node.device();
-    spec.site = copier_.graph().InternSite(node.graph().Site(node.site()));
     spec.make_unique = true;
-    ASSIGN_OR_RETURN(Node * made, copier_.graph().AddNode(std::move(spec)));
-    copier_.SetOrigin(*made, step_.Origin(node));
-    return made;
+    return copier_.Make(node, std::move(spec));
   }
 
   const StepGraph& step_;

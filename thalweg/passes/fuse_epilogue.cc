@@ -337,11 +337,8 @@ class WeightMarker {
     }
     if (node.op_name() == "MatMul") spec.attrs.Set("_fused_from", node.Label());
     spec.attrs.Set("_weight", StrCat(weight.name(), Form(node)));
-    spec.device = node.device();
-    spec.site = copier_.graph().InternSite(node.graph().Site(node.site()));
-    ASSIGN_OR_RETURN(Node * made, copier_.graph().AddNode(std::move(spec)));
+    ASSIGN_OR_RETURN(Node * made, copier_.Make(node, std::move(spec)));
     copier_.Replace(node, made);
-    copier_.SetOrigin(*made, step_.Origin(node));
     return OkStatus();
   }
 

@@ -2,6 +2,7 @@
 #include "thalweg/passes/graph_copier.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace thalweg {
 
@@ -50,8 +51,16 @@ Node* GraphCopier::Copy(const Node& old) {
   Node* const now = to_.graph->CopyNode(old, std::move(inputs), std::move(controls));
   for (int i : open) LeaveOpen(now, i, old.input(i));
   Replace(old, now);
-  SetOrigin(*now, from_.origins.empty() ? &old : from_.Origin(old));
+  SetOrigin(*now, OriginOf(old));
   return now;
+}
+
+Result<Node*> GraphCopier::Make(const Node& old, NodeSpec spec) {
+  spec.device = old.device();
+  spec.site = to_.graph->InternSite(old.graph().Site(old.site()));
+  ASSIGN_OR_RETURN(Node * made, to_.graph->AddNode(std::move(spec)));
+  SetOrigin(*made, OriginOf(old));
+  return made;
 }
 
 void GraphCopier::SetOrigin(const Node& now, const Node* origin) {

@@ -31,6 +31,8 @@ class GraphCopier {
 
   Graph& graph() { return *to_.graph; }
   Node* Copy(const Node& old);
+  // A new node on the device of `old`, made where that was, which it stands in for.
+  Result<Node*> Make(const Node& old, NodeSpec spec);
   // The old node's place is taken by `now` as a whole.
   void Replace(const Node& old, Node* now) { nodes_[old.id()] = now; }
   // One old output's place is taken by `now`.
@@ -54,6 +56,10 @@ class GraphCopier {
     int index;
     Output old_source;
   };
+  const Node* OriginOf(const Node& old) const {
+    return from_.origins.empty() ? &old : from_.Origin(old);
+  }
+
   const StepGraph& from_;
   StepGraph to_;
   std::vector<Node*> nodes_;  // by old id

@@ -15,7 +15,6 @@ NodeSpec SpecOf(const Node& node, const GraphCopier& copier) {
   for (const Node* before : node.control_inputs()) {
     if (Node* const now = copier.Map(before); now != nullptr) spec.control_inputs.push_back(now);
   }
-  spec.device = node.device();
   return spec;
 }
 
@@ -38,7 +37,7 @@ Result<StepGraph> InferShapes(const StepGraph& step, const std::vector<PartialSh
       spec.inputs.clear();
       spec.attrs = {{"dtype", node->output_type(0)}, {"shape", shapes[feed->second]}};
     }
-    ASSIGN_OR_RETURN(Node * made, copier.graph().AddNode(std::move(spec)));
+    ASSIGN_OR_RETURN(Node * made, copier.Make(*node, std::move(spec)));
     const bool is_open = node->control() == Node::Control::kMerge;
     for (int i = 0; is_open && i < node->num_inputs(); ++i) {
       if (made->input(i).node != nullptr) continue;
@@ -47,7 +46,6 @@ Result<StepGraph> InferShapes(const StepGraph& step, const std::vector<PartialSh
       RETURN_IF_ERROR(NodeMaker::RefineShape({made, 0}, node->output_shape(0)));
     }
     copier.Replace(*node, made);
-    copier.SetOrigin(*made, step.origins.empty() ? node : step.Origin(*node));
   }
   return copier.Finish();
 }

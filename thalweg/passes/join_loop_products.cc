@@ -155,15 +155,11 @@ class LoopProductJoiner {
 
   // A node on the device of `old`, which it comes from.
   Result<Node*> Add(const Node& old, NodeSpec spec) {
-    spec.device = old.device();
-    spec.site = copier_.graph().InternSite(old.graph().Site(old.site()));
     for (const Node* before : old.control_inputs()) {
       Node* const now = copier_.Map(before);
       if (now != nullptr) spec.control_inputs.push_back(now);
     }
-    ASSIGN_OR_RETURN(Node * made, copier_.graph().AddNode(std::move(spec)));
-    copier_.SetOrigin(*made, step_.Origin(old));
-    return made;
+    return copier_.Make(old, std::move(spec));
   }
 
   NodeSpec Spec(std::string op, std::string name, std::vector<Output> inputs) {

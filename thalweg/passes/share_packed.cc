@@ -129,11 +129,8 @@ class Sharer {
       spec.attrs.Set("num_args", int64_t{0});
       spec.attrs.Set("_fused_from", product.Label());
     }
-    spec.device = product.device();
-    spec.site = copier_.graph().InternSite(product.graph().Site(product.site()));
-    ASSIGN_OR_RETURN(Node * made, copier_.graph().AddNode(std::move(spec)));
+    ASSIGN_OR_RETURN(Node * made, copier_.Make(product, std::move(spec)));
     copier_.Replace(product, made);
-    copier_.SetOrigin(*made, step_.Origin(product));
     return OkStatus();
   }
 

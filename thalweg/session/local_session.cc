@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "thalweg/base/first_error.h"
+#include "thalweg/base/no_destructor.h"
 #include "thalweg/base/thread.h"
 #include "thalweg/kernel/host_call.h"
 #include "thalweg/session/partial_run.h"
@@ -106,7 +107,7 @@ class LocalSession : public Session {
     MutexLock lock(mutex_);
     if (closed_) return Cancelled("Session has been closed.");
     std::string handle = StrCat("partial_run_", ++partial_runs_made_);
-    partial_runs_.emplace(handle, std::move(run));
+    partial_runs_->emplace(handle, std::move(run));
     return handle;
   }
 
@@ -116,8 +117,8 @@ class LocalSession : public Session {
     {
       MutexLock lock(mutex_);
       if (closed_) return Cancelled("Session has been closed.");
-      const auto found = partial_runs_.find(handle);
-      if (found == partial_runs_.end()) {
+      const auto found = partial_runs_->find(handle);
+      if (found == partial_runs_->end()) {
         return InvalidArgument("no partial run has the handle '", handle,
                                "': it was never set up, or is over");
       }
@@ -127,20 +128,21 @@ class LocalSession : public Session {
     if (!run->IsOver()) return status;
     {
       MutexLock lock(mutex_);
-      if (partial_runs_.erase(handle) == 0) return status;  // another call ends it
+      if (partial_runs_->erase(handle) == 0) return status;  // another call ends it
     }
     KeepFirstError(run->Join(), &status);
     return status;
   }
 
   void EndPartialRun(const std::string& handle) override {
+    if (!owner_.IsThisProcess()) return;  // it stays, as in Close()
     std::shared_ptr<thalweg::PartialRun> run;
     {
       MutexLock lock(mutex_);
-      const auto found = partial_runs_.find(handle);
-      if (found == partial_runs_.end()) return;
+      const auto found = partial_runs_->find(handle);
+      if (found == partial_runs_->end()) return;
       run = std::move(found->second);
-      partial_runs_.erase(found);
+      partial_runs_->erase(found);
     }
     run->Cancel(Cancelled("the partial run was given up"));
   }
@@ -183,15 +185,16 @@ class LocalSession : public Session {
 
   void Close() override {
     if (!owner_.IsThisProcess()) {
-      // In a fork the core stays: it would wait for steps of threads that are not here.
+      // In a fork the core stays, and so do partial runs: they would wait for steps of threads that
+      // are not here.
       new std::shared_ptr<SessionCore>(core_);
       return;
     }
-    std::unordered_map<std::string, std::shared_ptr<thalweg::PartialRun>> ended;
+    PartialRuns ended;
     {
       MutexLock lock(mutex_);
       closed_ = true;
-      ended.swap(partial_runs_);
+      ended.swap(*partial_runs_);
     }
     for (auto& [handle, run] : ended) run->Cancel(Cancelled("Session has been closed."));
     core_->Cancel();
@@ -202,13 +205,14 @@ class LocalSession : public Session {
   }
 
  private:
+  using PartialRuns = std::unordered_map<std::string, std::shared_ptr<thalweg::PartialRun>>;
+
   const std::shared_ptr<SessionCore> core_;
   const ThreadOwner owner_;
   Mutex mutex_;
   bool closed_ GUARDED_BY(mutex_) = false;
   int64_t partial_runs_made_ GUARDED_BY(mutex_) = 0;
-  std::unordered_map<std::string, std::shared_ptr<thalweg::PartialRun>> partial_runs_
-      GUARDED_BY(mutex_);
+  NoDestructor<PartialRuns> partial_runs_ GUARDED_BY(mutex_);  // Close() empties it
 };
 
 }  // namespace

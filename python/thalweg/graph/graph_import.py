@@ -39,15 +39,6 @@ def _without_default_attrs(data, producer_op_list):
     return graph.SerializeToString()
 
 
-def _check_map(data, names):
-    """A ValueError where the graph has neither a node of such a name nor reads from one."""
-    nodes = messages.GraphDef.FromString(data).node
-    there = {node.name for node in nodes} | {i.lstrip("^").partition(":")[0] for node in nodes for i in node.input}
-    unknown = [name for name in names if name.lstrip("^").partition(":")[0] not in there]
-    if unknown:
-        raise ValueError(f"Attempted to map inputs that were not found in graph_def: [{', '.join(unknown)}]")
-
-
 def import_graph_def(graph_def: GraphDef, input_map: Mapping[str, Tensor] | None = None,
                      return_elements: Sequence[str] | None = None, name: str | None = None, op_dict: object = None,
                      producer_op_list: OpList | None = None) -> list[Any] | None:
@@ -61,8 +52,6 @@ def import_graph_def(graph_def: GraphDef, input_map: Mapping[str, Tensor] | None
         data = _without_default_attrs(data, producer_op_list)
     names = [n if isinstance(n, str) else n.decode() for n in input_map or {}]
     names = [n if n.startswith("^") or ":" in n else n + ":0" for n in names]
-    if names:
-        _check_map(data, names)
     with graph.as_default():
         tensors = [convert_to_tensor(t) for t in (input_map or {}).values()]
     prefix = "import" if name is None else name

@@ -49,17 +49,22 @@ def _assert(condition, data, summarize, name, message):
     return Assert(condition, data, summarize, name=name)
 
 
+_ZERO = object()
+
+
 def _holds(op, words, x, y, static, data, summarize, message, name):
+    """An assertion about all elements, compared with those of y or with _ZERO, which is not shown."""
     with name_scope(name or "assert_" + words[0]):
         x = convert_to_tensor(x, name="x")
-        y = convert_to_tensor(y, x.dtype.base_dtype, name="y")
+        is_zero = y is _ZERO
+        y = convert_to_tensor(np.zeros([], x.dtype.as_numpy_dtype) if is_zero else y, x.dtype.base_dtype, name="y")
+        failed = f"Condition x {words[1]} {0 if is_zero else 'y'} did not hold element-wise:"
         a, b = _static(x), _static(y)
         if a is not None and b is not None and not np.all(static(a, b)):
-            raise errors.InvalidArgumentError(None, x.op, f"{message + chr(10) if message else ''}Condition x {words[1]} did not hold "
-                                                          f"element-wise: x = {a!r}, y = {b!r}")
+            raise errors.InvalidArgumentError(None, x.op, f"{message + chr(10) if message else ''}{failed} x = {a!r}, y = {b!r}")
         if data is None:
-            data = [message or "", f"Condition x {words[1]} did not hold element-wise:", f"x ({x.name}) = ", x]
-            data = data if words[1].endswith(" 0") else [*data, f"y ({y.name}) = ", y]
+            data = [message or "", failed, f"x ({x.name}) = ", x]
+            data = data if is_zero else [*data, f"y ({y.name}) = ", y]
         return Assert(math_ops.reduce_all(op(x, y)), data, summarize)
 
 
@@ -70,19 +75,19 @@ def _operation(name):
 def assert_equal(x: TensorLike, y: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
                  message: str | None = None, name: str | None = None) -> Operation:
     """x == y, element by element."""
-    return _holds(_operation("Equal"), ("equal", "== y"), x, y, np.equal, data, summarize, message, name)
+    return _holds(_operation("Equal"), ("equal", "=="), x, y, np.equal, data, summarize, message, name)
 
 
 def assert_none_equal(x: TensorLike, y: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
                       message: str | None = None, name: str | None = None) -> Operation:
     """x != y, element by element."""
-    return _holds(_operation("NotEqual"), ("none_equal", "!= y"), x, y, np.not_equal, data, summarize, message, name)
+    return _holds(_operation("NotEqual"), ("none_equal", "!="), x, y, np.not_equal, data, summarize, message, name)
 
 
 def assert_less(x: TensorLike, y: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
                 message: str | None = None, name: str | None = None) -> Operation:
     """x < y, element by element."""
-    return _holds(_operation("Less"), ("less", "< y"), x, y, np.less, data, summarize, message, name)
+    return _holds(_operation("Less"), ("less", "<"), x, y, np.less, data, summarize, message, name)
 
 
 def assert_less_equal(x: TensorLike, y: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
@@ -121,51 +126,43 @@ def assert_less_equal(x: TensorLike, y: TensorLike, data: Sequence[TensorLike] |
     ...     print(sess.run(y, {x: [0.5, 1.0]}))
     [0.5 1. ]
     """
-    return _holds(_operation("LessEqual"), ("less_equal", "<= y"), x, y, np.less_equal, data, summarize, message, name)
+    return _holds(_operation("LessEqual"), ("less_equal", "<="), x, y, np.less_equal, data, summarize, message, name)
 
 
 def assert_greater(x: TensorLike, y: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
                    message: str | None = None, name: str | None = None) -> Operation:
     """x > y, element by element."""
-    return _holds(_operation("Greater"), ("greater", "> y"), x, y, np.greater, data, summarize, message, name)
+    return _holds(_operation("Greater"), ("greater", ">"), x, y, np.greater, data, summarize, message, name)
 
 
 def assert_greater_equal(x: TensorLike, y: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
                          message: str | None = None, name: str | None = None) -> Operation:
     """x >= y, element by element."""
-    return _holds(_operation("GreaterEqual"), ("greater_equal", ">= y"), x, y, np.greater_equal, data, summarize, message, name)
+    return _holds(_operation("GreaterEqual"), ("greater_equal", ">="), x, y, np.greater_equal, data, summarize, message, name)
 
 
 def assert_negative(x: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
                     message: str | None = None, name: str | None = None) -> Operation:
     """x < 0, element by element."""
-    x = convert_to_tensor(x)
-    zero = np.zeros([], x.dtype.as_numpy_dtype)
-    return _holds(_operation("Less"), ("negative", "< 0"), x, zero, np.less, data, summarize, message, name)
+    return _holds(_operation("Less"), ("negative", "<"), x, _ZERO, np.less, data, summarize, message, name)
 
 
 def assert_positive(x: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
                     message: str | None = None, name: str | None = None) -> Operation:
     """x > 0, element by element."""
-    x = convert_to_tensor(x)
-    zero = np.zeros([], x.dtype.as_numpy_dtype)
-    return _holds(_operation("Greater"), ("positive", "> 0"), x, zero, np.greater, data, summarize, message, name)
+    return _holds(_operation("Greater"), ("positive", ">"), x, _ZERO, np.greater, data, summarize, message, name)
 
 
 def assert_non_negative(x: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
                         message: str | None = None, name: str | None = None) -> Operation:
     """x >= 0, element by element."""
-    x = convert_to_tensor(x)
-    zero = np.zeros([], x.dtype.as_numpy_dtype)
-    return _holds(_operation("GreaterEqual"), ("non_negative", ">= 0"), x, zero, np.greater_equal, data, summarize, message, name)
+    return _holds(_operation("GreaterEqual"), ("non_negative", ">="), x, _ZERO, np.greater_equal, data, summarize, message, name)
 
 
 def assert_non_positive(x: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
                         message: str | None = None, name: str | None = None) -> Operation:
     """x <= 0, element by element."""
-    x = convert_to_tensor(x)
-    zero = np.zeros([], x.dtype.as_numpy_dtype)
-    return _holds(_operation("LessEqual"), ("non_positive", "<= 0"), x, zero, np.less_equal, data, summarize, message, name)
+    return _holds(_operation("LessEqual"), ("non_positive", "<="), x, _ZERO, np.less_equal, data, summarize, message, name)
 
 
 def assert_near(x: TensorLike, y: TensorLike, rtol: TensorLike | None = None, atol: TensorLike | None = None,

@@ -9,7 +9,7 @@ from thalweg import dtypes as dtypes_module, nest
 from thalweg.graph import graph
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
-from thalweg.graph.shapes import TensorShape
+from thalweg.graph.shapes import Dimension, TensorShape
 from thalweg.graph.tensor import IndexedSlices
 from thalweg.operations import array_ops, math_ops
 from thalweg.operations.staging import BaseStagingArea, MapStagingArea, StagingArea  # noqa: F401  (public here as well)
@@ -132,9 +132,9 @@ class QueueBase:
         """An operation that puts in each row of the values; it waits for room."""
         with name_scope(name, f"{self._name}_EnqueueMany", self._tensors_in(vals)) as scope:
             vals = self._components(vals)
-            count = vals[0].shape.with_rank_at_least(1)[0]
+            count = Dimension(None)
             for val, shape in zip(vals, self._shapes):
-                count = count.merge_with(val.shape.with_rank_at_least(1)[0])
+                count = count.merge_with(val.shape.with_rank_at_least(1)._size(0))
                 val.shape[1:].assert_is_compatible_with(shape)
             return apply("QueueEnqueueManyV2", [self._queue_ref, vals], name=scope)
 

@@ -89,11 +89,11 @@ class ConcreteFunction:
         """`specs` stands in the place of each tensor of args and kwargs, in the order of nest.flatten."""
         outer = graph_module.get_default_graph()
         body = _TracedGraph(outer, may_make_variables)
-        self._function, self._arguments, self._specs = func, (args, kwargs), list(specs)
-        left = iter(self._specs)
+        specs = list(specs)
+        self._function, self._arguments = func, nest.pack_sequence_as((args, kwargs), specs)
         with body.as_default():
             flat = [body.argument(s.dtype, s.name or f"args_{i}", s.shape) if isinstance(s, type_specs.TensorSpec) else s
-                    for i, s in enumerate(left)]
+                    for i, s in enumerate(specs)]
             args, kwargs = nest.pack_sequence_as((args, kwargs), flat)
             results = func(*args, **kwargs)
             if isinstance(results, Operation):
@@ -156,7 +156,7 @@ class ConcreteFunction:
         """What the function does, in the place of a call: the graph's library does not hold gradients written in Python."""
         state = graph_module.get_default_graph()._state
         left = (ops.apply("Identity", [t]) for t in tensors)
-        flat = [next(left) if isinstance(s, type_specs.TensorSpec) else s for s in self._specs]
+        flat = [next(left) if isinstance(s, type_specs.TensorSpec) else s for s in nest.flatten(self._arguments)]
         args, kwargs = nest.pack_sequence_as(self._arguments, flat)
         outer = state.effects
         if outer is None or outer.context is not state.context:

@@ -26,7 +26,6 @@ Status FindShape(ShapeContext& c) {
   return OkStatus();
 }
 
-// The keys are a vector where the handle tells that they are scalars.
 // Whether input 0 is known for a table whose keys are scalars.
 bool HasScalarKeys(const ShapeContext& c) {
   const Node* const maker = c.node().input(0).node;
@@ -36,6 +35,7 @@ bool HasScalarKeys(const ShapeContext& c) {
          op.find("DenseHashTable") == std::string_view::npos;
 }
 
+// The keys are a vector where the handle tells that they are scalars.
 Status ExportShape(ShapeContext& c) {
   if (HasScalarKeys(c)) c.set_output(0, PartialShape{PartialShape::kUnknownDim});
   return OkStatus();
