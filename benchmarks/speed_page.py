@@ -53,6 +53,17 @@ work; behind each operation, its share of the kernels' time and how much of that
 | row | threads | step | kernels | engine | left | roof | dearest operations |
 |---|---|---|---|---|---|---|---|"""
 
+PROCESSOR = """
+## Input pipelines, by processor time
+
+User and system time of the process for a step, all its threads, median of the processes of each in turn: figures of machines that did
+other work, where the time on the clock says little. They are no times to wait for, and stand beside no goal.
+`python benchmarks/processor.py ROW` measures them, `benchmarks/pipelines.py` says what the rows do. *Others* is TensorFlow 2.21 and, where it
+says so, another variant of ours.
+
+| row | threads | ours | others: time, ours / theirs | machine | measured |
+|---|---|---|---|---|---|"""
+
 
 def load(*folders):
     results = []
@@ -106,7 +117,16 @@ def profiles(results, most=4):
         yield f"| {r['workload']} | {r['threads']} | {' | '.join(times)} | {', '.join(cells)} |"
 
 
-def page(results, profiled=()):
+def processor(results):
+    for r in results:
+        times = r["processor_s"]
+        others = "; ".join(f"{'tensorflow-2.21' if name == 'tensorflow' else name} {show_seconds(t)}: {times['ours'] / t:.2f}"
+                           for name, t in times.items() if name != "ours")
+        yield (f"| {r['name']} | {r['threads']} | {show_seconds(times['ours'])} | {others} | {r['machine']} | "
+               f"{results_folder.measured(r)} |")
+
+
+def page(results, profiled=(), processor_times=()):
     cluster = [r for r in results if cluster_page.is_cluster(r)]
     results = [r for r in results if not cluster_page.is_cluster(r)]
     machines = sorted({r["machine"] for r in results if r["name"] != "calibrate"})
@@ -125,6 +145,9 @@ def page(results, profiled=()):
     if profiled:
         yield PROFILES
         yield from profiles(profiled)
+    if processor_times:
+        yield PROCESSOR
+        yield from processor(processor_times)
 
 
 if __name__ == "__main__":
@@ -134,7 +157,7 @@ if __name__ == "__main__":
     parser.add_argument("--fig7", metavar="FILE", help="step time against workers, of the rows fig7_*")
     chosen = parser.parse_args()
     with open(chosen.file, "w") as out:
-        out.write("\n".join(page(load(), load("profiles"))) + "\n")
+        out.write("\n".join(page(load(), load("profiles"), load("processor"))) + "\n")
     if chosen.picture:
         step_profile.plot(load("profiles"), lambda r: r["roof"], chosen.picture)
     if chosen.fig7:

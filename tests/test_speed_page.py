@@ -15,7 +15,7 @@ ROOF = {"name": "calibrate", "isa": "avx2", "machine": "a machine", "peers": {}}
 
 def test_the_page_is_of_the_results():
     with open(os.path.join(ROOT, "docs", "speed.md")) as f:
-        assert f.read() == "\n".join(speed_page.page(speed_page.load(), speed_page.load("profiles"))) + "\n"
+        assert f.read() == "\n".join(speed_page.page(speed_page.load(), speed_page.load("profiles"), speed_page.load("processor"))) + "\n"
 
 
 def test_losses_are_printed():
@@ -41,6 +41,12 @@ def test_profiles_say_what_the_kernels_explain():
     text = "\n".join(speed_page.profiles([{"workload": "mlp", "threads": 1, "median_s": 0.0045, "kernels": [kernel],
                                            "derivation": [0.004, 0.0006, -0.0001], "roof": {"fma": 100.0, "copy": 10.0}}]))
     assert text == "| mlp | 1 | 4.5 ms | 4 ms | 600 us | -100 us | 2 ms | MatMul 100% (50%) |"
+
+
+def test_processor_time_stands_beside_that_of_others():
+    text = "\n".join(speed_page.processor([{"name": "data_jpeg", "threads": 2, "processor_s": {"ours": 0.06, "tensorflow": 0.08, "data": 0.02},
+                                            "machine": "a machine", "commit": "0123456789ab", "date": "2026-11-28 04:00 UTC"}]))
+    assert text == "| data_jpeg | 2 | 60 ms | tensorflow-2.21 80 ms: 0.75; data 20 ms: 3.00 | a machine | 0123456 2026-11-28 |"
 
 
 def cluster_row(name, value, peers, **more):

@@ -57,8 +57,10 @@ bool FillOptions(PyObject* given, long long spent_millis, TwRunOptions* options)
   long long trace = 0;
   long long partitions = 0;
   long long key = 0;
+  long long pool = 0;
   if (!fields.Long("timeout_in_ms", &timeout) || !fields.Long("trace_level", &trace) ||
-      !fields.Long("output_partition_graphs", &partitions) || !CollectiveKeyOf(fields, &key)) {
+      !fields.Long("output_partition_graphs", &partitions) ||
+      !fields.Long("inter_op_thread_pool", &pool) || !CollectiveKeyOf(fields, &key)) {
     return false;
   }
   tw_run_options_timeout_ms(options, timeout);
@@ -66,6 +68,7 @@ bool FillOptions(PyObject* given, long long spent_millis, TwRunOptions* options)
   tw_run_options_trace_level(options, static_cast<int32_t>(trace));
   tw_run_options_output_partition_graphs(options, partitions != 0);
   tw_run_options_collective_graph_key(options, key);
+  tw_run_options_inter_op_thread_pool(options, static_cast<int32_t>(pool));
   constexpr long long kFullTrace = 3;
   tw_run_options_memory_plan(options, partitions != 0 && trace == kFullTrace);
   return true;

@@ -2,6 +2,7 @@
 """A ConfigProto means the same in this process and on a server: where nodes run, what the plan is, what is said about it."""
 import os
 import re
+import threading
 
 import pytest
 import thalweg as tf
@@ -184,6 +185,22 @@ def test_threads_of_a_config_end_with_its_sessions():
         for session in (first, second, own):
             session.close()
     assert threads() <= before
+
+
+@pytest.mark.parametrize("pools", [0, 2])
+def test_a_run_chooses_one_of_the_pools_that_there_are(pools):
+    named = [messages.ThreadPoolOptionProto(num_threads=1)] * pools
+    with tf.Graph().as_default(), tf.Session(config=config_of(session_inter_op_thread_pool=named)) as session:
+        answer = tf.constant(42)
+        caller = tf.py_func(lambda: threading.get_ident(), [], tf.int64)
+        for pool in range(-1, max(1, pools)):
+            options = tf.RunOptions(inter_op_thread_pool=pool)
+            assert session.run(answer, options=options) == 42
+            assert session.make_callable(answer, accept_options=True)(options=options) == 42
+        assert session.run(caller, options=tf.RunOptions(inter_op_thread_pool=-1)) == threading.get_ident()
+        for pool in (-2, max(1, pools), 7):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=f"^Invalid inter_op_thread_pool: {pool}; expected"):
+                session.run(answer, options=tf.RunOptions(inter_op_thread_pool=pool))
 
 
 def test_a_server_says_that_its_threads_are_its_own(capfd):

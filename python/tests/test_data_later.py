@@ -44,6 +44,39 @@ def test_a_signature_says_what_is_yielded():
         Dataset.from_generator(lambda: [])
 
 
+def _yielding(signature, *values):
+    return Dataset.from_generator(lambda: iter(values), output_signature=signature)
+
+
+def test_generators_yield_ragged_and_sparse_tensors():
+    ragged, sparse = tf.RaggedTensorSpec([None, None], tf.int32), tf.SparseTensorSpec([None, 3], tf.string)
+    values = [tf.ragged.constant_value(rows, dtype=np.int32, ragged_rank=1) for rows in ([[1, 2], [3]], [[], [4]])]
+    words = tf.SparseTensorValue([[0, 1]], ["seven"], [2, 3])
+    dataset = _yielding((tf.TensorSpec([], tf.int64), {"r": ragged, "s": sparse}), *((i, {"r": v, "s": words}) for i, v in enumerate(values)))
+    assert dataset.element_spec == (tf.TensorSpec([], tf.int64), {"r": ragged, "s": sparse})
+    found = elements(dataset)
+    assert [(int(i), e["r"].to_list()) for i, e in found] == [(0, [[1, 2], [3]]), (1, [[], [4]])]
+    assert found[1][1]["s"].values.tolist() == [b"seven"] and found[1][1]["s"].dense_shape.tolist() == [2, 3]
+    lengths = dataset.map(lambda i, e: e["r"].row_lengths())
+    assert [x.tolist() for x in elements(lengths)] == [[2, 1], [0, 1]]
+    assert [x.to_list() for x in elements(_yielding(ragged, *values).batch(2))] == [[[[1, 2], [3]], [[], [4]]]]
+    deep = tf.ragged.constant_value([[[b"a"], []], []])
+    assert [x.to_list() for x in elements(_yielding(tf.RaggedTensorSpec([2, None, None], tf.string), deep))] == [[[[b"a"], []], []]]
+
+
+def test_generators_say_what_is_no_ragged_tensor():
+    spec = tf.RaggedTensorSpec([2, None], tf.int32)
+    constant = tf.ragged.constant_value
+    for wrong in ([[1], [2]], np.ones([2, 2], np.int32), constant([[1.5], []]), constant([[[1]], []], dtype=np.int32),
+                  constant([[1]], dtype=np.int32), tf.SparseTensorValue([[0, 1]], [7], [2, 3])):
+        with pytest.raises(tf.errors.OpError, match="did not match the expected structure"):
+            elements(_yielding(spec, wrong))
+    with pytest.raises(tf.errors.OpError, match="did not match the expected structure"):
+        elements(_yielding(tf.SparseTensorSpec([2, 3], tf.int32), tf.SparseTensorValue([[0, 1]], [7], [2, 4])))
+    with pytest.raises(NotImplementedError, match="RaggedTensors and SparseTensors"):
+        _yielding(tf.data.DatasetSpec(tf.TensorSpec([], tf.int32)))
+
+
 def test_a_generator_that_cannot_begin_gives_one_error():
     calls = []
 

@@ -105,3 +105,19 @@ def test_a_model_reads_rows():
         session.run(tf.global_variables_initializer())
         session.run(step)
         assert np.allclose(session.run(table)[:, 0], [0.5, 0.5 - 1 / 3, 0, 1 - 1 / 3, 1 - 1 / 3])
+
+
+def test_rows_where_sizes_in_shapes_are_numbers():
+    tf.enable_v2_tensorshape()
+    try:
+        rows = tf.ragged.constant([[1, 2, 3], [], [4, 5]])
+        sparse = tf.SparseTensor([[0, 0], [0, 1], [2, 0]], [1, 2, 3], [3, 2])
+        batch = tf.data.Dataset.from_tensors(rows).make_one_shot_iterator().get_next()
+        made = [rows[1:], tf.ragged.stack([rows, rows], axis=1), tf.RaggedTensor.from_sparse(sparse),
+                tf.RaggedTensor.from_row_splits([1, 2], tf.placeholder_with_default([0, 2], [None])), batch]
+        assert rows.shape.as_list() == [3, None]
+        with tf.Session() as session:
+            assert [value.to_list() for value in session.run(made)] == [
+                [[], [4, 5]], [[[1, 2, 3], [1, 2, 3]], [[], []], [[4, 5], [4, 5]]], [[1, 2], [], [3]], [[1, 2]], [[1, 2, 3], [], [4, 5]]]
+    finally:
+        tf.disable_v2_tensorshape()

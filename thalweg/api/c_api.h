@@ -422,6 +422,10 @@ TW_EXPORT void tw_run_options_output_partition_graphs(TwRunOptions* options, int
 /* Not 0: members of collective operations may be in steps of other sessions of the cluster that run
  * with this key. */
 TW_EXPORT void tw_run_options_collective_graph_key(TwRunOptions* options, int64_t key);
+/* One of the thread pools that the session's ConfigProto names, counted from 0, which are all one;
+ * -1: the calling thread. Others are INVALID_ARGUMENT in a session of this process; a server has
+ * its own threads. */
+TW_EXPORT void tw_run_options_inter_op_thread_pool(TwRunOptions* options, int32_t pool);
 /* The metadata tell what the step's values take at once, known before it runs: the one node of
  * cost_graph is where, its temporary_memory_size how many bytes. */
 TW_EXPORT void tw_run_options_memory_plan(TwRunOptions* options, int32_t on);

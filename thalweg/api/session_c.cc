@@ -212,6 +212,9 @@ void tw_run_options_collective_graph_key(TwRunOptions* options, int64_t key) {
   if (options != nullptr) options->options.collective_graph_key = key;
 }
 
+void tw_run_options_inter_op_thread_pool(TwRunOptions* options, int32_t pool) {
+  if (options != nullptr) options->options.inter_op_thread_pool = pool;
+}
 void tw_run_options_memory_plan(TwRunOptions* options, int32_t on) {
   if (options != nullptr) options->options.memory_plan = on != 0;
 }

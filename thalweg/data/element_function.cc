@@ -56,18 +56,32 @@ std::vector<Tensor> ElementCall::Arguments() const {
 }
 
 void ElementCall::Begin() {
+  if (claimed_.load(std::memory_order_relaxed)) return;
   if (!function_->function->never_waits()) {
-    if (!claimed_.exchange(true)) Start();
+    if (Claim()) Start();
     return;
   }
   if (pipeline_->queue == nullptr) return;
-  ScheduleClosure(*pipeline_->queue, [call = shared_from_this()] {
-    if (!call->claimed_.exchange(true)) call->RunHere();
+  ScheduleClosure(*pipeline_->queue, [call = shared_from_this()] { call->TryRunHere(); });
+}
+
+void ElementCall::BeginTogether(std::vector<std::shared_ptr<ElementCall>> calls, WorkQueue& queue,
+                                const CallPacePtr& pace) {
+  pace->TaskBegins();
+  ScheduleClosure(queue, [calls = std::move(calls), pace] {
+    for (const std::shared_ptr<ElementCall>& call : calls) call->TryRunHere();
+    pace->TaskEnds();
   });
 }
 
+bool ElementCall::TryRunHere() {
+  if (!Claim()) return false;
+  RunHere();
+  return true;
+}
+
 Result<Poll> ElementCall::Get(const Poller& poller, Element* out) {
-  if (!claimed_.exchange(true)) {
+  if (Claim()) {
     function_->function->never_waits() ? RunHere() : Start();
   }
   MutexLock lock(mutex_);
@@ -87,7 +101,7 @@ bool ElementCall::ended() {
 
 // On a thread of the session nobody else would catch what is thrown where there is no memory.
 void ElementCall::RunHere() {
-  if (tuned_ != nullptr) begun_ = SystemClock().Now();
+  if (is_timed()) begun_ = SystemClock().Now();
   Element results;
   Status status;
   try {
@@ -100,15 +114,18 @@ void ElementCall::RunHere() {
 }
 
 void ElementCall::Start() {
-  if (tuned_ != nullptr) begun_ = SystemClock().Now();
+  if (is_timed()) begun_ = SystemClock().Now();
   function_->function->Start(
       Arguments(), &pipeline_->cancellation,
       [call = shared_from_this()](Result<Element> results) { call->End(std::move(results)); });
 }
 
 void ElementCall::End(Result<Element> result) {
-  if (tuned_ != nullptr) {
-    tuned_->Took(SystemClock().Now() - begun_, result.ok() ? BytesOf(*result) : 0);
+  if (is_timed()) {
+    const auto time = SystemClock().Now() - begun_;
+    const int64_t bytes = result.ok() ? BytesOf(*result) : 0;
+    if (tuned_ != nullptr) tuned_->Took(time, bytes);
+    if (pace_ != nullptr) pace_->Took(time, bytes);
   }
   if (!result.ok()) result = OfElement(result.status(), *function_, element_);
   std::shared_ptr<Actor> waits;

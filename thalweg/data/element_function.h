@@ -20,6 +20,7 @@
 
 #include "thalweg/base/clock.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/data/call_pace.h"
 #include "thalweg/data/stage.h"
 #include "thalweg/kernel/function_runner.h"
 
@@ -36,13 +37,14 @@ using ElementFunctionPtr = std::shared_ptr<const ElementFunction>;
 
 class ElementCall : public std::enable_shared_from_this<ElementCall> {
  public:
-  // `tuned`: is told how long it took; null: nobody is.
+  // `tuned` and `pace` are told how long it took; null: nobody is.
   ElementCall(ElementFunctionPtr function, Element element, std::shared_ptr<Pipeline> pipeline,
-              TunedCallsPtr tuned = nullptr)
+              TunedCallsPtr tuned = nullptr, CallPacePtr pace = nullptr)
       : function_(std::move(function)),
         element_(std::move(element)),
         pipeline_(std::move(pipeline)),
-        tuned_(std::move(tuned)) {}
+        tuned_(std::move(tuned)),
+        pace_(std::move(pace)) {}
   // One that has ended already.
   ElementCall(Result<Element> result, std::shared_ptr<Pipeline> pipeline)
       : pipeline_(std::move(pipeline)), claimed_(true), ended_(true), result_(std::move(result)) {}
@@ -51,12 +53,19 @@ class ElementCall : public std::enable_shared_from_this<ElementCall> {
   const Element& element() const { return element_; }
   // On another thread, if there is one and the caller does not come to Get before.
   void Begin();
+  // The same with several, of a function that never waits, as one task: one after the other.
+  static void BeginTogether(std::vector<std::shared_ptr<ElementCall>> calls, WorkQueue& queue,
+                            const CallPacePtr& pace);
+  // Makes the call here; false where somebody has.
+  bool TryRunHere() EXCLUDES(mutex_);
   // kElement: `out` has the results, once. kPending: the poller's task is awoken at the end.
   Result<Poll> Get(const Poller& poller, Element* out) EXCLUDES(mutex_);
   // Get would not be kPending, nor call the function.
   bool ended() EXCLUDES(mutex_);
 
  private:
+  bool Claim() { return !claimed_.load(std::memory_order_relaxed) && !claimed_.exchange(true); }
+  bool is_timed() const { return tuned_ != nullptr || pace_ != nullptr; }
   void RunHere() EXCLUDES(mutex_);
   void Start();
   void End(Result<Element> result) EXCLUDES(mutex_);
@@ -66,7 +75,8 @@ class ElementCall : public std::enable_shared_from_this<ElementCall> {
   const Element element_;
   const std::shared_ptr<Pipeline> pipeline_;
   const TunedCallsPtr tuned_;
-  SystemClock::TimePoint begun_;      // where it is tuned
+  const CallPacePtr pace_;
+  SystemClock::TimePoint begun_;      // where it is timed
   std::atomic<bool> claimed_{false};  // somebody calls the function
   Mutex mutex_;
   bool ended_ GUARDED_BY(mutex_) = false;

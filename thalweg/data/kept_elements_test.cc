@@ -24,7 +24,7 @@ using testing::HasSubstr;
 constexpr int64_t kLimit = int64_t{4} << 20;
 constexpr int64_t kNumbers = 12500;  // 100 kB
 
-ElementSpec Vectors() { return {{DType::kInt64}, {PartialShape{kNumbers}}}; }
+ElementSpec LargeVectors() { return {{DType::kInt64}, {PartialShape{kNumbers}}}; }
 
 // Elements in memory that no allocator counts: the n-th is full of n.
 DatasetPtr Large(int64_t n) {
@@ -33,7 +33,7 @@ DatasetPtr Large(int64_t n) {
     std::fill_n(made.mutable_data<int64_t>(), kNumbers, args[0].scalar<int64_t>());
     return std::vector<Tensor>{std::move(made)};
   });
-  return MapDataset(RangeOf(n), fill, Vectors(), {});
+  return MapDataset(RangeOf(n), fill, LargeVectors(), {});
 }
 
 ElementFunctionPtr KeyOfNone() {
@@ -83,7 +83,8 @@ std::vector<std::pair<const char*, DatasetPtr>> Keepers(int64_t n) {
       {"Batch", *BatchDataset(large, 1000, {}, {{DType::kInt64}, {PartialShape{-1, kNumbers}}})},
       {"Window", *WindowDataset(large, 1000, 1, 1, false, {{DType::kVariant}, {PartialShape()}})},
       {"GroupByWindow",
-       GroupByWindowDataset(large, {.key = KeyOfNone(), .size = size, .reduce = same}, Vectors())},
+       GroupByWindowDataset(large, {.key = KeyOfNone(), .size = size, .reduce = same},
+                            LargeVectors())},
       {"Unique", *UniqueDataset(MapDataset(RangeOf(n), texts,
                                            {{DType::kString}, {PartialShape(Shape())}}, {}))},
   };
@@ -222,7 +223,7 @@ TEST(KeptElementsTest, AMapHasNoMoreUnderWayThanThereIsRoomFor) {
         most = std::max<int64_t>(most, ++at_once);
         return std::vector<Tensor>{args[0]};
       }),
-      Vectors(), {});
+      LargeVectors(), {});
   const DatasetPtr mapped = MapDataset(counted, first, IntSpec(), {.calls = 1000});
   Puller puller(mapped, 2, kLimit);
   for (int64_t i = 0; i < 200; ++i) {

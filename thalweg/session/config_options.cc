@@ -240,6 +240,8 @@ Result<ConfigOptions> ReadConfig(const Message& config, ConfigUse use, SessionOp
     to.default_timeout = std::chrono::milliseconds(std::min(millis, kMostMillis));
   }
   RETURN_IF_ERROR(ReadThreads(config, &read.size));
+  to.inter_op_thread_pools =
+      std::max(1, static_cast<int>(config.Size(Config::kSessionInterOpThreadPool)));
   RETURN_IF_ERROR(ReadDevices(config, &read.size));
   RETURN_IF_ERROR(ReadExperimental(config.GetMessage(Config::kExperimental), &read));
   read.collective_leader = CollectiveLeaderOf(config);

@@ -66,8 +66,8 @@ class LocalSession : public Session {
   Status Run(const RunOptions& options, std::span<const NamedTensor> feeds,
              std::span<const std::string> fetches, std::span<const std::string> targets,
              std::vector<Tensor>* outputs, RunMetadata* metadata) override {
-    RETURN_IF_ERROR(options.Validate());
     const std::shared_ptr<SessionCore> core = core_;  // a function of the step may free the session
+    RETURN_IF_ERROR(core->Check(options));
     ASSIGN_OR_RETURN(const PreparedPlan made,
                      core->GetPlan(NamedSignature{feeds, fetches, targets}, options));
     std::vector<Tensor> values;
@@ -81,8 +81,8 @@ class LocalSession : public Session {
 
   Status Run(const RunOptions& options, const Signature& signature, std::span<const Tensor> values,
              std::span<Tensor> fetches, RunMetadata* metadata) override {
-    RETURN_IF_ERROR(options.Validate());
     const std::shared_ptr<SessionCore> core = core_;  // as above
+    RETURN_IF_ERROR(core->Check(options));
     ASSIGN_OR_RETURN(const PreparedPlan made, core->GetPlan(signature, options));
     return core->RunPlan(*made.plan, options, values, fetches, metadata, made.spent);
   }
@@ -90,7 +90,7 @@ class LocalSession : public Session {
   Result<std::shared_ptr<Callable>> MakeCallable(const Signature& signature,
                                                  const RunOptions& options,
                                                  const RunOptions* within) override {
-    RETURN_IF_ERROR(options.Validate());
+    RETURN_IF_ERROR(core_->Check(options));
     ASSIGN_OR_RETURN(PreparedPlan made,
                      core_->GetPlan(signature, within == nullptr ? options : *within));
     return std::shared_ptr<Callable>(
@@ -101,7 +101,7 @@ class LocalSession : public Session {
                                       std::span<const std::string> fetches,
                                       std::span<const std::string> targets,
                                       const RunOptions& options) override {
-    RETURN_IF_ERROR(options.Validate());
+    RETURN_IF_ERROR(core_->Check(options));
     ASSIGN_OR_RETURN(std::shared_ptr<thalweg::PartialRun> run,
                      thalweg::PartialRun::Start(*core_, feeds, fetches, targets, options));
     MutexLock lock(mutex_);

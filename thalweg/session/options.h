@@ -85,6 +85,8 @@ struct SessionOptions {
   bool inline_steps = false;
   // The timeout of every Run that does not set its own; 0: none.
   std::chrono::nanoseconds default_timeout{0};
+  // How many RunOptions::inter_op_thread_pool may choose from, which are all one.
+  int32_t inter_op_thread_pools = 1;
   // Compiled signatures kept; the least recently used goes first.
   int plan_cache_size = 256;
 
@@ -109,6 +111,8 @@ struct RunOptions {
   CancellationManager* cancellation = nullptr;
   // Run the whole step on the calling thread.
   bool inline_in_caller = false;
+  // A number of the session's, or -1, which is inline_in_caller.
+  int32_t inter_op_thread_pool = 0;
   // Not 0: members of the step's collective operations may be in steps of other sessions of the
   // cluster that run with this key: the n-th of each meet. One at a time for each task.
   int64_t collective_graph_key = 0;

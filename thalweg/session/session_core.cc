@@ -303,6 +303,17 @@ Result<PreparedPlan> SessionCore::GetPlan(const NamedSignature& names, const Run
   return prepared;
 }
 
+Status SessionCore::Check(const RunOptions& options) const {
+  RETURN_IF_ERROR(options.Validate());
+  if (options.inter_op_thread_pool < -1 ||
+      options.inter_op_thread_pool >= options_.inter_op_thread_pools) {
+    return InvalidArgument("Invalid inter_op_thread_pool: ", options.inter_op_thread_pool,
+                           "; expected -1, for the calling thread, or one of the session's ",
+                           options_.inter_op_thread_pools, ", counted from 0");
+  }
+  return OkStatus();
+}
+
 StepRequest SessionCore::MakeRequest(const RunOptions& options, std::chrono::nanoseconds spent) {
   StepRequest request;
   request.step_id = next_step_id_.fetch_add(1, std::memory_order_relaxed);
@@ -314,7 +325,8 @@ StepRequest SessionCore::MakeRequest(const RunOptions& options, std::chrono::nan
   }
   request.cancellation = options.cancellation;
   request.collective_graph_key = options.collective_graph_key;
-  request.inline_in_caller = options.inline_in_caller || options_.inline_steps;
+  request.inline_in_caller = options.inline_in_caller || options.inter_op_thread_pool < 0 ||
+                             options_.inline_steps;
   return request;
 }
 

@@ -155,7 +155,8 @@ class Dataset(LaterMethods):
                        args: Sequence[object] | None = None, output_signature: object = None, name: str | None = None) -> Dataset:
         """A dataset of what the iterators yield that `generator(*args)` makes, one for each pass.
 
-        What is yielded is told by `output_types` and `output_shapes`, or by `output_signature`: a structure of TensorSpec.
+        What is yielded is told by `output_types` and `output_shapes`, or by `output_signature`: a structure of TensorSpec,
+        RaggedTensorSpec and SparseTensorSpec. RaggedTensors are yielded as RaggedTensorValue, SparseTensors as SparseTensorValue.
 
         Examples
         --------

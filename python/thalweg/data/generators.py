@@ -9,7 +9,7 @@ import numpy as np
 
 from thalweg import dtypes
 from thalweg.control.type_specs import TensorSpec, TypeSpec
-from thalweg.data import nest, structure
+from thalweg.data import nest, structure, yielded
 from thalweg.data.dataset_functions import ElementFunction
 from thalweg.data.making import make
 from thalweg.graph.ops import convert_to_tensor
@@ -54,25 +54,8 @@ class _Passes:
         return np.int64(0)
 
 
-def _array(value: object, spec: TensorSpec) -> np.ndarray:
-    """One component of what was yielded; TypeError and ValueError say what it is instead."""
-    if spec.dtype == dtypes.string:
-        array = np.asarray(value, object)
-        flat = [v.encode() if isinstance(v, str) else v for v in array.ravel().tolist()]
-        array = np.array(flat, object).reshape(array.shape)
-    else:
-        try:
-            array = np.asarray(value, spec.dtype.as_numpy_dtype)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"`generator` yielded an element that could not be converted to the expected type. The expected type was "
-                            f"{spec.dtype.name}, but the yielded element was {value!r}.") from error
-    if not spec.shape.is_compatible_with(array.shape):
-        raise ValueError(f"`generator` yielded an element of shape {array.shape} where an element of shape {spec.shape} was expected.")
-    return array
-
-
 def _spec(output_types: object, output_shapes: object, signature: object) -> object:
-    """The structure of TensorSpecs that the arguments tell."""
+    """The structure of specifications that the arguments tell."""
     if signature is None:
         if output_types is None:
             raise TypeError("either output_signature or output_types must be given")
@@ -84,8 +67,8 @@ def _spec(output_types: object, output_shapes: object, signature: object) -> obj
         if not isinstance(spec, TypeSpec):
             raise TypeError(f"`output_signature` must contain objects that are subclass of `tf.TypeSpec` but found {type(spec)} which "
                             "is not.")
-        if not isinstance(spec, TensorSpec):
-            raise NotImplementedError(f"generators yield tensors here, not what {spec} is of")
+        if not yielded.is_known(spec):
+            raise NotImplementedError(f"generators yield tensors, RaggedTensors and SparseTensors here, not what {spec} is of")
     return signature
 
 
@@ -96,27 +79,30 @@ def from_generator(generator: Callable[..., object], output_types: object, outpu
         raise TypeError("`generator` must be callable.")
     spec = _spec(output_types, output_shapes, output_signature)
     flat = nest.flatten(spec)
+    of_arrays = [yielded.array_specs(s) for s in flat]
     expected = output_types if output_signature is None else output_signature
     inputs = tuple(convert_to_tensor(a) for a in args or ())
     passes = _Passes(generator)
 
-    def yielded(number: int) -> list[np.ndarray]:
+    def arrays(number: int) -> list[np.ndarray]:
         value = passes.take(number)
         try:
             parts = nest.flatten_up_to(spec, value)
         except ValueError as error:
             raise TypeError(f"`generator` yielded an element that did not match the expected structure. The expected structure was "
                             f"{expected!r}, but the yielded element was {value!r}.") from error
-        return [_array(part, s) for part, s in zip(parts, flat)]
+        return [array for part, s in zip(parts, flat) for array in yielded.arrays(part, s)]
 
     def begin(*arguments: Tensor) -> Tensor:
         return _shaped(script_ops.py_func(passes.begin, list(arguments), dtypes.int64))
 
     def following(number: Tensor) -> object:
-        results = structure.as_list(script_ops.py_func(yielded, [number], [s.dtype for s in flat]))
-        for result, s in zip(results, flat):
+        expected_arrays = [s for specs in of_arrays for s in specs]
+        results = structure.as_list(script_ops.py_func(arrays, [number], [s.dtype for s in expected_arrays]))
+        for result, s in zip(results, expected_arrays):
             result.set_shape(s.shape)
-        return nest.pack(spec, results)
+        following_array = iter(results)
+        return nest.pack(spec, [yielded.component(s, [next(following_array) for _ in specs]) for s, specs in zip(flat, of_arrays)])
 
     def end(number: Tensor) -> Tensor:
         return _shaped(script_ops.py_func(passes.end, [number], dtypes.int64))

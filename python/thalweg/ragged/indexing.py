@@ -144,11 +144,11 @@ class Rows:
         flat = array_ops.reshape(tensor, array_ops.concat([[-1], sizes[2:]], axis=0))
         static = tensor.shape
         if static.ndims is not None:
-            outer = static[0].value * static[1].value if static[:2].is_fully_defined() else None
+            outer = static._size(0) * static._size(1) if static[:2].is_fully_defined() else None
             flat.set_shape([outer, *static.as_list()[2:]])
         splits = math_ops.range_(sizes[0] + 1) * sizes[1]
-        if static.ndims is not None and static[0].value is not None:
-            splits.set_shape([static[0].value + 1])
+        if static.ndims is not None and static._size(0) is not None:
+            splits.set_shape([static._size(0) + 1])
         return flat, splits
 
     def _unpadded(self, tensor, padding):

@@ -125,7 +125,7 @@ def row_splits_to_segment_ids(splits: TensorLike, name: str | None = None, out_t
     [0 0 0 2 2]
     """
     splits = as_partition(splits, "splits")
-    if splits.shape[0].value == 0:
+    if splits.shape._size(0) == 0:
         raise ValueError("Invalid row_splits: []")
     ids = rowids_from_splits(splits)
     return ids if out_type is None else math_ops.cast(ids, splits_dtype(out_type))

@@ -105,7 +105,7 @@ class RaggedTensor:
             raise ValueError("row_splits tensor may not be empty.")
         with name_scope(name, "RaggedFromRowSplits", [values, row_splits]):
             values, splits = _values_and_partition(values, row_splits, "row_splits")
-            if splits.shape[0].value == 0:
+            if splits.shape._size(0) == 0:
                 raise ValueError("row_splits tensor may not be empty.")
             conditions = partitions.conditions_of_splits(splits, _nrows(values, splits.dtype), "from_row_splits") if validate else []
             return cls._of(values, partitions.checked(splits, conditions, validate))
@@ -262,8 +262,8 @@ class RaggedTensor:
             raise TypeError(f"Expected SparseTensor, got {type(st_input).__name__}")
         with name_scope(name, "RaggedFromSparse"):
             st = SparseTensor.from_value(st_input)
-            rank = st.dense_shape.shape[0].value if st.dense_shape.shape.ndims == 1 else None
-            known = st.indices.shape[1].value if st.indices.shape.ndims == 2 else None
+            rank = st.dense_shape.shape._size(0) if st.dense_shape.shape.ndims == 1 else None
+            known = st.indices.shape._size(1) if st.indices.shape.ndims == 2 else None
             rank = rank if rank is not None else known
             if rank is None:
                 raise ValueError("rank(st_input) must be 2")
@@ -336,7 +336,7 @@ class RaggedTensor:
     @property
     def shape(self) -> TensorShape:
         """What is known of it before a step; None for each ragged dimension."""
-        splits = self._row_splits.shape[0].value
+        splits = self._row_splits.shape._size(0)
         inner = self._values.shape
         rest = inner[1:] if inner.ndims is not None else TensorShape(None)
         return TensorShape([None if splits is None else splits - 1, None]).concatenate(rest)

@@ -94,6 +94,6 @@ class RaggedTensorSpec(TypeSpec):
             made.set_shape(self._shape)
             return made
         made.flat_values.set_shape([None, *self._shape.as_list()[self._ragged_rank + 1:]])
-        if self._shape[0].value is not None:
-            made.row_splits.set_shape([self._shape[0].value + 1])
+        if self._shape._size(0) is not None:
+            made.row_splits.set_shape([self._shape._size(0) + 1])
         return made

@@ -123,6 +123,34 @@ Status CopyRows(Work& work, const Loop& loop, const E* from, E* to) {
   });
 }
 
+// Rows of kN elements that lie together on both sides, such as the channels of pixels.
+template <int64_t kN, class E>
+Status CopyShortRows(Work& work, const Loop& loop, const E* from, E* to) {
+  const int outer_rank = loop.rank() - 2;
+  const int64_t rows = loop.dims[outer_rank];
+  const int64_t from_step = loop.from[outer_rank], to_step = loop.to[outer_rank];
+  return ForBlocks(work, Product(loop.dims, outer_rank), std::max<int64_t>(1, kGrain / (rows * kN)),
+                   [&](int64_t begin, int64_t end) {
+                     Odometer at(loop, outer_rank, begin);
+                     for (int64_t line = begin; line < end; ++line, at.Next()) {
+                       const E* source = from + at.from;
+                       E* target = to + at.to;
+                       for (int64_t row = 0; row < rows; ++row) {
+                         for (int64_t i = 0; i < kN; ++i) target[i] = source[i];
+                         source += from_step;
+                         target += to_step;
+                       }
+                     }
+                   });
+}
+
+// How many elements such rows have; 0 where they are none, or too many for one shard.
+int64_t ShortRow(const Loop& loop) {
+  const int last = loop.rank() - 1;
+  const bool together = last > 0 && loop.from[last] == 1 && loop.to[last] == 1;
+  return together && loop.dims[last] <= 4 && loop.dims[last - 1] <= kGrain ? loop.dims[last] : 0;
+}
+
 // The last two dimensions block by block: `from` is contiguous along the first of them, `to` along
 // the second.
 template <class E>
@@ -189,8 +217,17 @@ Status CopyStrided(Work& work, DType dtype, std::span<const int64_t> dims,
   return WithElement(dtype, [&]<class E>() {
     const E* source = static_cast<const E*>(from.data) + from.offset;
     E* target = static_cast<E*>(to.data) + to.offset;
-    return tiles ? CopyTiles<E>(work, loop, source, target)
-                 : CopyRows<E>(work, loop, source, target);
+    if (tiles) return CopyTiles<E>(work, loop, source, target);
+    switch (ShortRow(loop)) {
+      case 2:
+        return CopyShortRows<2>(work, loop, source, target);
+      case 3:
+        return CopyShortRows<3>(work, loop, source, target);
+      case 4:
+        return CopyShortRows<4>(work, loop, source, target);
+      default:
+        return CopyRows(work, loop, source, target);
+    }
   });
 }
 

@@ -184,6 +184,29 @@ TEST(QueueAccessTest, LargeElementsAreSharedNotCopied) {
   EXPECT_EQ(row->output(0).shape(), Shape{4096});
 }
 
+TEST(QueueAccessTest, TextsThatNobodyElseSeesAreTakenNotCopied) {
+  const std::vector<DType> types = {DType::kString, DType::kInt32};
+  const QueueCalls queue("FIFOQueueV2",
+                         {{"component_types", types},
+                          {"shapes", std::vector<PartialShape>(2, PartialShape(Shape()))}});
+  const std::string text(100, 't');
+  const Tensor kept = Tensor::Scalar(text);
+  Tensor given = Tensor::Scalar(text);
+  const char* const place = given.scalar<std::string>().data();
+  const AttrMap in = {{"Tcomponents", types}};
+  ASSERT_TRUE(queue.Run("QueueEnqueueV2", {kept, Tensor::Scalar(1)}, in).ok());
+  ASSERT_TRUE(queue.Run("QueueEnqueueV2", {std::move(given), Tensor::Scalar(2)}, in).ok());
+  const auto batch =
+      queue.Start("QueueDequeueManyV2", {Tensor::Scalar(2)}, {{"component_types", types}});
+  ASSERT_TRUE(queue.first().ok()) << queue.first().ToString();
+  const auto texts = batch->output(0).flat<std::string>();
+  EXPECT_EQ(texts[0], text);
+  EXPECT_EQ(texts[1], text);
+  EXPECT_EQ(texts[1].data(), place);
+  EXPECT_EQ(kept.scalar<std::string>(), text);
+  EXPECT_EQ(batch->output(1).flat<int32_t>()[1], 2);
+}
+
 TEST(QueueAccessTest, BadInput) {
   const IntQueue queue("FIFOQueueV2");
   const std::vector<DType> ints = {DType::kInt32}, floats = {DType::kFloat};

@@ -35,7 +35,7 @@ Status ShapeMismatch(size_t component, const std::string& expected, const Shape&
 }
 
 // The shape of one element is what the queue knows, or the largest in the batch.
-Shape PaddedShape(const PartialShape& known, const std::vector<Tensor>& elements, size_t component,
+Shape PaddedShape(const PartialShape& known, std::span<const Tensor> elements, size_t component,
                   size_t width) {
   Dims dims;
   for (int d = 0; d < known.rank(); ++d) {
@@ -243,12 +243,28 @@ void TensorQueue::Withdraw(Waiter& waiter) {
   dequeue.elements.clear();
 }
 
-Status TensorQueue::Batch(Context& ctx, const std::vector<Tensor>& elements) const {
-  for (size_t c = 0; c < width_; ++c) {
-    const Shape shape = PaddedShape(spec_.shapes[c], elements, c, width_);
-    const std::span<const Tensor> all = elements;
-    ASSIGN_OR_RETURN(Tensor batch, BatchOf(ctx.allocator(), spec_.types[c], shape,
-                                           all.empty() ? all : all.subspan(c), width_));
+Result<Tensor> TensorQueue::BatchComponent(Context& ctx, std::span<Tensor> elements, size_t c,
+                                           bool is_last) const {
+  const DType dtype = spec_.types[c];
+  if (is_last && dtype == DType::kString && !elements.empty() && spec_.shapes[c].IsFullyDefined()) {
+    std::vector<Tensor*> rows;
+    rows.reserve(elements.size() / width_);
+    for (size_t i = c; i < elements.size(); i += width_) rows.push_back(&elements[i]);
+    return BatchOfRows(ctx.allocator(), rows);
+  }
+  const Shape shape = PaddedShape(spec_.shapes[c], elements, c, width_);
+  const std::span<const Tensor> all = elements;
+  return BatchOf(ctx.allocator(), dtype, shape, all.empty() ? all : all.subspan(c), width_);
+}
+
+Status TensorQueue::Batch(Context& ctx, std::span<Tensor> elements) const {
+  // Texts are moved only behind all that may fail: then nothing is lost. Mostly the texts are of
+  // one component.
+  size_t last = width_ - 1;
+  for (size_t c = 0; c < width_; ++c) last = spec_.types[c] == DType::kString ? c : last;
+  for (size_t i = 0; i < width_; ++i) {
+    const size_t c = i + 1 == width_ ? last : i < last ? i : i + 1;
+    ASSIGN_OR_RETURN(Tensor batch, BatchComponent(ctx, elements, c, c == last));
     ctx.set_output(static_cast<int>(c), std::move(batch));
   }
   return OkStatus();

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -80,7 +81,10 @@ class TensorQueue : public WaiterQueues {
   Status MakeRoom(Context& ctx) REQUIRES(mutex_);
   Status ClosedError() const;
   Status TooFew(int64_t requested, int64_t left) const;
-  Status Batch(Context& ctx, const std::vector<Tensor>& elements) const;
+  // Takes the texts of elements where it ends well.
+  Status Batch(Context& ctx, std::span<Tensor> elements) const;
+  Result<Tensor> BatchComponent(Context& ctx, std::span<Tensor> elements, size_t component,
+                                bool is_last) const;
 
   const Spec spec_;
   const size_t width_;  // components of an element
