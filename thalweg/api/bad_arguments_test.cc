@@ -209,7 +209,7 @@ TEST(BadArgumentsTest, AStrictSessionRefusesAGraphThatGrows) {
   EXPECT_EQ(session.Run({{s.x, value}}, {later}).status().code(), kFailedPrecondition);
 }
 
-// Of this process.
+// The threads of this process.
 ptrdiff_t CountThreads() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");
   return std::distance(begin(tasks), end(tasks));

@@ -100,7 +100,7 @@ class ClusterMemory : public ::testing::TestWithParam<ChannelUse> {
   std::shared_ptr<Session> session_;
 };
 
-// Of three values of 12 MB half of their maker's memory, which it shares, takes one.
+// Three values of 12 MB each: half of their maker's memory, which it shares, has room for one.
 TEST_P(ClusterMemory, ValuesPassThoughSharedMemoryIsFull) {
   Start(/*worker_limit=*/int64_t{1} << 30, /*ps_limit=*/40'000'000, "ps", "worker");
   for (int i = 0; i < 3; ++i) {

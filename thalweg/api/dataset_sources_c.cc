@@ -49,7 +49,7 @@ const TwDataset* TextsOf(TwDatasetBuilder* builder, const char* stage_name, cons
   });
 }
 
-// Of tensors as they are, or of their rows.
+// A dataset of tensors as they are, or of their rows.
 const TwDataset* FromTensors(TwDatasetBuilder* builder, const char* stage_name, const char* op,
                              const TwOutput* components, int32_t n, bool is_rows) {
   return MakeDataset(builder, stage_name, [&](DatasetStage& stage) -> TwDataset {

@@ -23,7 +23,7 @@ DatasetPtr BatchesOf(DatasetPtr input, int64_t size) {
   return *BatchDataset(std::move(input), size, {}, std::move(spec));
 }
 
-// Of whole passes over `dataset`, whose passes have `elements` each.
+// Prints the time of whole passes over `dataset`, which have `elements` each.
 void Measure(const char* name, const DatasetPtr& dataset, int64_t elements) {
   std::vector<double> samples;
   for (int i = 0; i < 7; ++i) {

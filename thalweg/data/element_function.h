@@ -91,7 +91,7 @@ class CallInTurn {
   // `function` may be null where nothing is called.
   explicit CallInTurn(ElementFunctionPtr function) : function_(std::move(function)) {}
   bool open() const { return is_open_; }
-  // That of the open call.
+  // The element that the open call has.
   const Element& element() const { return call_ != nullptr ? call_->element() : element_; }
   // Takes what is in `element`, which may have the room of an earlier one afterwards.
   void Begin(const Poller& poller, Element&& element);

@@ -212,7 +212,7 @@ TEST(KeptElementsTest, APrefetchMakesNoMoreThanThereIsRoomFor) {
   }
 }
 
-// Of elements that no allocator counts a map takes no more than there is room for, and one.
+// A map takes no more elements that no allocator counts than there is room for, and one.
 TEST(KeptElementsTest, AMapHasNoMoreUnderWayThanThereIsRoomFor) {
   std::atomic<int64_t> at_once{0}, most{0};
   const auto first = FunctionOf([](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {

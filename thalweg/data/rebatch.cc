@@ -84,7 +84,7 @@ class Rebatch : public DatasetOver {
     }
 
    private:
-    // Of all components; one row less is no batch.
+    // The rows of all components; where one has a row less it is no batch.
     Result<int64_t> RowsOf(std::span<const Tensor> batch) const {
       for (size_t i = 0; i < batch.size(); ++i) {
         if (batch[i].rank() == 0) {

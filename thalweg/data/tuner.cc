@@ -22,7 +22,7 @@ double Smoothed(double before, double now, bool is_first) {
 
 TunedCallsPtr Tuner::Add() {
   MutexLock lock(mutex_);
-  // Those of stages that are gone, as members of an interleave go, count no more.
+  // Calls of stages that are gone, as members of an interleave go, count no more.
   std::erase_if(stages_, [](const TunedCallsPtr& stage) { return stage.use_count() == 1; });
   stages_.push_back(std::make_shared<TunedCalls>(threads_));
   on_.store(true, std::memory_order_relaxed);

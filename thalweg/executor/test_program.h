@@ -92,7 +92,7 @@ class Harness {
   // Why the program was refused.
   const Status& made() const { return made_; }
   Executor& executor() { return *executor_; }
-  // Of tensors that kernels allocated and somebody still holds.
+  // The bytes of tensors that kernels allocated and somebody still holds.
   int64_t bytes_in_use() const;
   // Scalars of int64 in and out.
   Result<std::vector<int64_t>> Run(const std::vector<int64_t>& feeds = {});

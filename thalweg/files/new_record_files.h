@@ -42,7 +42,7 @@ class NewRecordFiles {
 
   // The names of so many files: PATH as it is for one that is no shard.
   static std::vector<std::string> Names(const std::string& path, size_t shards, bool are_shards);
-  // So that long work is not begun in vain: whether so many files can be made.
+  // Whether so many files can be made: asked before long work begins.
   Status CheckFree(size_t shards, bool are_shards) const;
 
   // The next file.

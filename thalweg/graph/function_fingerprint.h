@@ -18,7 +18,7 @@
 
 namespace thalweg {
 
-// That of a function which is not there is its name's.
+// The fingerprint of a function that is not there is its name's.
 uint64_t FunctionFingerprint(const FunctionLibrary& library, std::string_view name);
 // With the functions that they name.
 uint64_t AttrsFingerprint(const FunctionLibrary& library, const AttrMap& attrs);

@@ -22,7 +22,7 @@ namespace thalweg {
 struct NodeCost {
   // None where the table does not know the operation, or shapes are not known.
   std::optional<double> flops;
-  // Of inputs and outputs, of which constants and variables are some. None where a shape is not
+  // Inputs and outputs, of which constants and variables are some. None where a shape is not
   // known; handles and strings count as their headers.
   std::optional<double> bytes;
 };

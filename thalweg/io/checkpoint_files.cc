@@ -75,7 +75,7 @@ bool IsPartsDirectory(std::string_view name) {
 
 constexpr std::string_view kGuard = "guard";
 
-// Those of a directory of parts, and all else that is in it.
+// The locks of a directory of parts, and all else that is in it.
 struct Parts {
   std::vector<std::string> guards, others;
 };

@@ -211,7 +211,7 @@ TEST_F(CheckpointFilesTest, OnlyWhatNobodyUsesIsSwept) {
   auto live = *fs_.CreateTemporary(Path("live.tempstate"));
   auto dead = *fs_.CreateTemporary(Path("dead.tempstate"));
   ASSERT_TRUE(dead->Close().ok());
-  // Of another machine, whose locks are perhaps not seen here: only when it is a day old.
+  // What another machine left, whose locks are perhaps not seen here, goes when it is a day old.
   const std::string foreign = Path("m.tempstate.00000000-0123456789ab");
   ASSERT_TRUE((*fs_.OpenForWriting(foreign))->Close().ok());
   ASSERT_TRUE((*fs_.OpenForWriting(Path("m.tempstate-notes")))->Close().ok());

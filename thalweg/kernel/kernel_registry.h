@@ -31,7 +31,6 @@
 namespace thalweg {
 
 inline constexpr std::string_view kCpu = "CPU";
-inline constexpr std::string_view kGpu = "GPU";
 
 // What a kernel is made from.
 class KernelConstruction {
@@ -69,8 +68,6 @@ struct KernelEntry {
   bool is_async = false;
   bool keeps_state = false;  // one object per session and node, shared by all plans (random
                              // streams, queues' kernels)
-  std::vector<std::string>
-      host_memory;  // arguments in host memory, on devices with memory of their own
   std::shared_ptr<void> user_data;
 };
 
@@ -86,10 +83,6 @@ class KernelRegistry {
     }
     Registration& KeepsState() {
       entry_->keeps_state = true;
-      return *this;
-    }
-    Registration& HostMemory(std::vector<std::string> args) {
-      entry_->host_memory = std::move(args);
       return *this;
     }
 

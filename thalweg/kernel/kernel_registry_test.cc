@@ -77,17 +77,17 @@ class KernelRegistryTest : public testing::Test {
 TEST_F(KernelRegistryTest, AKernelIsFoundByTypeOfAttributeAndDevice) {
   registry_.Add<Numbered<1>>("Neg", kCpu, {{"T", DType::kFloat}});
   registry_.Add<Numbered<2>>("Neg", kCpu, {{"T", DType::kInt32}});
-  registry_.Add<Numbered<3>>("Neg", kGpu, {{"T", DType::kFloat}});
+  registry_.Add<Numbered<3>>("Neg", "GPU", {{"T", DType::kFloat}});
   EXPECT_EQ(Words(Neg(DType::kFloat)), "kernel 1");
   EXPECT_EQ(Words(Neg(DType::kInt32)), "kernel 2");
-  EXPECT_EQ(Words(Neg(DType::kFloat), kGpu), "kernel 3");
+  EXPECT_EQ(Words(Neg(DType::kFloat), "GPU"), "kernel 3");
 }
 
 TEST_F(KernelRegistryTest, WhatIsMissingIsSaidWithWhatThereIs) {
   EXPECT_EQ(registry_.Find(Neg(DType::kFloat), kCpu).status().message(),
             "no kernel is registered for operation Neg (Neg 'y') on any device");
   registry_.Add<Numbered<1>>("Neg", kCpu, {{"T", DType::kFloat}});
-  registry_.Add<Numbered<3>>("Neg", kGpu);
+  registry_.Add<Numbered<3>>("Neg", "GPU");
   const Status status = registry_.Find(Neg(DType::kInt32, "z"), kCpu).status();
   EXPECT_EQ(status.code(), Code::kNotFound);
   EXPECT_EQ(status.message(),

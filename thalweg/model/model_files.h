@@ -32,7 +32,7 @@ struct ModelFiles {
   std::string path;                     // as given
   std::string folder;                   // of a SavedModel
   std::string checkpoint;               // the prefix of its variables; "" where there is none
-  std::string missing_checkpoint;       // where it was looked for in vain
+  std::string missing_checkpoint;       // where it was looked for and is not
   std::unique_ptr<std::string> bytes;   // of the file; `message` points into them
   OwnedMessage message;                 // SavedModel, MetaGraphDef or GraphDef
   const Message* meta_graph = nullptr;  // in it; null for a GraphDef

@@ -37,7 +37,7 @@ Status AddTensors(std::string_view name, const Message& info, std::vector<ModelT
   return OkStatus();
 }
 
-// Those of a map from names to TensorInfo, by name.
+// Adds the tensors of a map from names to TensorInfo, by name.
 Status AddAll(const Message& signature, int field, std::vector<ModelTensor>* to) {
   for (const Message* entry : signature.Messages(field)) {
     RETURN_IF_ERROR(

@@ -35,7 +35,7 @@ struct VerifiedValue {
   std::string operation;
   bool is_same = false;  // within the tolerances
   std::string kind;      // another type or shape: "expected float32 [2], found ..."
-  // Of one that differs, and the exact one of the inputs of the first that does.
+  // How far a value is off that differs, or an exact input of the first that does.
   std::optional<ValueDifference> difference;
   // Places in Verification::values of what it is computed from, the nearest that were recorded.
   std::vector<int> inputs;

@@ -52,7 +52,7 @@ class FoldBatchNormTest : public PassTest {
     const auto flat = value->flat<float>();
     return {flat.begin(), flat.end()};
   }
-  // Of the layer behind the last fetch; `bias` of the BiasAdd behind it.
+  // What the layer behind the last fetch has; `bias` is that of the BiasAdd behind it.
   void ExpectFolded(const std::vector<float>& weights, const std::vector<float>& bias) {
     const Node& last = *result.fetches.back().node;
     ASSERT_EQ(last.op_name(), "BiasAdd");

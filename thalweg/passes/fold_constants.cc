@@ -8,7 +8,7 @@
 namespace thalweg {
 namespace {
 
-// Of a node with more, a constant for each costs more than the node does in a step.
+// A node with more costs less in a step than a constant for each.
 constexpr int kMostOutputs = 1000;
 
 class Folder {

@@ -45,7 +45,7 @@ class VariableFolder {
   }
 
  private:
-  // Of an output that carried a variable: the type of the value that it carries now.
+  // An output that carried a variable, and the type of the value that it carries now.
   struct Carried {
     DType dtype = DType::kInvalid;
     const Node* variable = nullptr;

@@ -229,8 +229,9 @@ void FunctionExpander::Connect(const ForwardCalls& forwards, Call* call) {
   if (const auto of = forwards.find(before->id()); of != forwards.end()) call->of = of->second;
 }
 
-// Of the same inputs; or in the loop of the gradient of the one that the call is in, where they are
-// remembered, and which may come before the call: from one iteration to the next.
+// A gradient of a call of the same inputs; or one in the loop of the gradient of the call that this
+// one is in, where they are remembered, and which may come before the call: from one iteration to
+// the next.
 bool FunctionExpander::IsLate(const Call& call) {
   if (call.of == nullptr || call.of->custom) return false;
   const std::vector<Output>& inputs = call.own == nullptr ? call.inputs : call.own->inputs;

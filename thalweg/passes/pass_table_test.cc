@@ -27,7 +27,7 @@ std::vector<std::string> On(std::string_view words) {
   return names;
 }
 
-// Of the table: those that run where nobody says, or all; without the rewrites, or with them.
+// The passes that run where nobody says, or all of the table; without the rewrites, or with them.
 std::vector<std::string> Names(bool all, bool rewrites) {
   std::vector<std::string> names;
   for (const Pass& pass : PassTable()) {

@@ -114,7 +114,7 @@ class ConstraintPlacer : public Placer {
   std::unique_ptr<ColocationGroups> groups_ GUARDED_BY(mutex_);
   const Graph* groups_of_ GUARDED_BY(mutex_) = nullptr;
   std::unordered_map<const Node*, int> pinned_ GUARDED_BY(mutex_);  // where state is
-  // Of missing accelerators: what is to be said of the step that was checked; whether it has been.
+  // What is to be said of accelerators that the step asks for and are missing; whether it was said.
   std::string replaced_ GUARDED_BY(mutex_);
   bool warned_ GUARDED_BY(mutex_) = false;
 };

@@ -41,7 +41,7 @@ class PlaceTest : public ::testing::Test {
       kernels.AddFunction<DoNothing>(op, kCpu);
     }
     for (const char* op : {"Neg", "Add", "VariableV2", "Exp", "VarHandleOp"}) {
-      kernels.AddFunction<DoNothing>(op, kGpu);
+      kernels.AddFunction<DoNothing>(op, "GPU");
     }
   }
   ConstraintPlacer Placer(PlacementRule rule = PlacementRule::kSoft) {

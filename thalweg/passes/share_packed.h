@@ -6,7 +6,7 @@
 //   MatMul 'a' (x, w), MatMul 'b' (y, w), ... ->
 //   _PackMatrix (w), _PackedMatMul 'a' (x, w, packed), ...
 //
-// Of floats, where shapes are known and packing costs more than a trifle of the product. Bits stay.
+// For floats of known shapes, where packing costs more than a trifle of the product. Bits stay.
 // Run after MarkWeights, whose weights stay packed from step to step and are left alone here.
 #pragma once
 

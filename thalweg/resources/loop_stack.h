@@ -23,7 +23,7 @@ namespace thalweg {
 
 class LoopStack : public VariantValue, public std::enable_shared_from_this<LoopStack> {
  public:
-  // Of no iterations.
+  // A stack of no iterations.
   LoopStack() = default;
   LoopStack(std::shared_ptr<const LoopStack> earlier, std::vector<Tensor> latest)
       : length_(earlier->length() + 1), latest_(std::move(latest)), earlier_(std::move(earlier)) {}

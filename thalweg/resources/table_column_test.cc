@@ -86,7 +86,7 @@ TEST(TableColumnTest, RowsOfNoElementsTakeNothing) {
   EXPECT_TRUE(column.Equals(1, in, 2));
 }
 
-// Of keys of int64, whose hash is the number itself, so that a test says where they lie.
+// Keys of int64, whose hash is the number itself, so that a test says where they lie.
 class DenseBucketsTest : public testing::Test {
  protected:
   void Insert(const std::vector<int64_t>& keys, float value) {

@@ -49,7 +49,7 @@ class TensorList : public NestedVariant, public std::enable_shared_from_this<Ten
   Status CheckType(DType dtype) const;
   // What `wanted`, the list and its elements know together of the elements' shape.
   Result<PartialShape> MergedShape(const PartialShape& wanted) const;
-  // Of shapes of elements that should be one.
+  // The error for shapes of elements that should be one.
   static Status MergeError(const PartialShape& a, const PartialShape& b);
 
   // New elements are not set; ResourceExhausted above kMaxElements.

@@ -31,11 +31,11 @@ enum class ConfigUse : uint8_t {
 
 struct ConfigOptions {
   SessionOptions session;
-  EnvironmentSize size;  // of kRemoteSession: what it asks for in vain
-  // Of sessions on servers; the cluster itself is read from the message (cluster_def).
+  EnvironmentSize size;  // of kRemoteSession: what it asks for and does not get
+  // For sessions on servers; the cluster itself is read from the message (cluster_def).
   std::vector<std::string> device_filters;
   std::string collective_leader;
-  // Of a session that brings its own cluster, which has its own state otherwise.
+  // For a session that brings its own cluster, which has its own state otherwise.
   bool shares_state_of_tasks = false;
   bool schedule_receives = false;
   // Names of fields that are set and have no effect, "gpu_options.allow_growth".

@@ -78,7 +78,7 @@ class Environment {
   const std::vector<std::unique_ptr<Device>>& devices() const { return devices_; }
   // By full name; null when there is none.
   Device* FindDevice(std::string_view full_name) const;
-  // Of host memory; all CPU devices share it.
+  // The allocator of host memory; all CPU devices share it.
   const AllocatorPtr& allocator() const { return allocator_; }
   WorkQueue& queue() const { return *queue_; }
   // For steps that no thread calls: the queue, or where that has no threads one thread for all of

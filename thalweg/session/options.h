@@ -83,7 +83,7 @@ struct SessionOptions {
   bool bfloat16_transfers = false;
   // Steps run on the threads that call Run.
   bool inline_steps = false;
-  // Of every Run that does not set its own; 0: none.
+  // The timeout of every Run that does not set its own; 0: none.
   std::chrono::nanoseconds default_timeout{0};
   // How many RunOptions::inter_op_thread_pool may choose from, which are all one.
   int32_t inter_op_thread_pools = 1;
@@ -98,7 +98,7 @@ enum class TraceLevel : uint8_t { kNone = 0, kSoftware = 1, kHardware = 2, kFull
 struct RunOptions {
   // DeadlineExceeded when the step has not ended by then; 0: the session's default.
   std::chrono::nanoseconds timeout{0};
-  // Of the timeout, before this call. Errors say the whole timeout.
+  // What is spent of the timeout before this call. Errors say the whole timeout.
   std::chrono::nanoseconds spent{0};
   // Above kNone: statistics of every node in RunMetadata::step_stats.
   TraceLevel trace = TraceLevel::kNone;

@@ -49,7 +49,7 @@ class SessionCore {
 
   Environment& environment() const { return *environment_; }
   const std::shared_ptr<Graph>& graph() const { return graph_; }
-  // Those of this process first.
+  // The devices of this process come first.
   const std::vector<Device*>& devices() const { return devices_; }
   Placer& placer() { return placer_; }
 

@@ -26,7 +26,7 @@ constexpr size_t WholeBlocks(size_t bytes) {
 }
 constexpr size_t kHeaderBytes = WholeBlocks(sizeof(TensorRep));
 constexpr size_t kChargedHeaderBytes = WholeBlocks(sizeof(ChargedRep));
-// Of a tensor whose elements are behind its header, or in an allocator's block.
+// The header of a tensor whose elements are behind it, or in an allocator's block.
 constexpr size_t OwnHeaderBytes(DType dtype) {
   return dtype == DType::kString ? kChargedHeaderBytes : kHeaderBytes;
 }

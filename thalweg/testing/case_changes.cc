@@ -151,7 +151,7 @@ void CaseChanges::ChangeAttr(Choices& choices, Message& node) const {
   SetAttr(node, attr.name, RandomAttr(choices, attr, 20));
 }
 
-// Of the node's types to those of one of its kernels, wherever the graph has the same type.
+// Changes the node's types to those of one of its kernels, wherever the graph has the same type.
 void CaseChanges::ChangeType(Choices& choices, Message& node, Message& graph_def) const {
   const auto [first, last] = entries_.equal_range(node.GetString(pb::NodeDef::kOp));
   if (first == last) return;

@@ -147,7 +147,7 @@ Status CaseTrials::Import(const Message& graph_def, Trial* trial) const {
   return OkStatus();
 }
 
-// Of every number that is fetched, by all that are fed. What is fed is fetched, too.
+// Adds gradients of every number that is fetched, by all that are fed. What is fed is fetched, too.
 Status CaseTrials::AddAllGradients(Trial& trial) {
   std::vector<Output> ys = trial.signature.fetches;
   std::erase_if(ys, [](const Output& y) { return !IsDifferentiable(y.dtype()); });

@@ -151,7 +151,7 @@ const Names& Channels() {
   return kNames;
 }
 
-// Of most inputs of the operation; -1 when its name does not say.
+// The rank of most inputs of the operation; -1 when its name does not say.
 int LikelyRank(std::string_view op) {
   for (const std::string_view part : {"3D", "Volume"}) {
     if (op.find(part) != op.npos) return 5;

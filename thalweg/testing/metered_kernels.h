@@ -30,7 +30,7 @@ struct HeapExcess {
 class MeteredKernels {
  public:
   static void Wrap(const KernelRegistry& originals, KernelRegistry& metered);
-  // Of the calls since Forget, the largest of each operation.
+  // The largest excess of each operation in the calls since Forget.
   static const std::map<std::string, HeapExcess>& Excess();
   static void Forget();
 };

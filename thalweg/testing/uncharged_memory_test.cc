@@ -27,13 +27,13 @@ using UnchargedMemoryFixture = TrialFixture<CaseTrials>;
 namespace {
 
 constexpr int64_t kData = int64_t{1} << 18;
-// Of a call: a quarter of the data.
+// What a call may leave uncharged: a quarter of the data.
 constexpr int64_t kMayBeUncharged = kData / 4;
 constexpr int64_t kLimit = int64_t{256} << 20;
 constexpr std::chrono::seconds kShort(1), kLong(30);
 // The reason of those that their own case does not show, or not every time.
 constexpr std::string_view kSometimes = "not in every run";
-// Of few numbers it walks through thousands for each of many indices, and takes nothing for that.
+// It walks through thousands for each of many indices, and takes no memory for that.
 constexpr std::string_view kSlow = "RandomIndexShuffle";
 
 const KernelRegistry& Originals() {

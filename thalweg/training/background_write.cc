@@ -39,7 +39,7 @@ struct BackgroundWrite::State final : public Leisure {
   CondVar changed;
   std::optional<Status> outcome GUARDED_BY(mutex);
   bool hurries GUARDED_BY(mutex) = false;
-  // Of the thread.
+  // The thread's own clock.
   SystemClock clock;
   const Clock::TimePoint begun = clock.Now();
   uint64_t written = 0;

@@ -23,7 +23,7 @@ namespace thalweg {
 class PartsAsTensors {
  public:
   PartsAsTensors() = default;  // of no variable
-  // Of the outputs of `restore`, a RestoreV2: what it reads, and the names of the nodes that are
+  // From the outputs of `restore`, a RestoreV2: what it reads, and the names of the nodes that are
   // set, which are those of the tensors where there is no slice.
   PartsAsTensors(Node* restore, std::vector<std::string> names, std::vector<std::string> slices,
                  std::vector<std::string> names_of_parts);

@@ -83,7 +83,7 @@ class Saver {
   // InvalidArgument for a handle that is no variable, or a name given twice but for other slices.
   static Result<Saver> Create(Graph* graph, const std::vector<NamedVariable>& variables,
                               SaverOptions options);
-  // Of nodes that are there, those that a SaverDef names.
+  // A saver of nodes that are there already, which a SaverDef names.
   static Result<Saver> OfNodes(Output filename, Output save_tensor, Node* restore_op,
                                SaverOptions options);
   Saver(Saver&&) = default;

@@ -60,7 +60,7 @@ Result<Tensor> TensorOf(std::string_view bytes, Allocator* allocator) {
   return TensorFromProto(*proto, {.allocator = allocator});
 }
 
-// Those of the kernels.
+// The kernels of collective operations are of these types.
 bool IsKnown(DType dtype, CollectiveKind kind) {
   switch (dtype) {
     case DType::kBool:

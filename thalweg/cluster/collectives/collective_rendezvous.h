@@ -70,7 +70,7 @@ class CollectiveRendezvous {
   // A member of this task.
   void Join(const std::string& leader, const std::string& step, Context& ctx, CollectiveCall call,
             double timeout_seconds, Done done) EXCLUDES(mutex_);
-  // Likewise, of a step whose members hand buffers to each other.
+  // A member of this task in a step whose members hand buffers to each other.
   void Exchange(uint32_t master, std::shared_ptr<BufferTransport> port, Context& ctx,
                 CollectiveCall call, double timeout_seconds, Done done) EXCLUDES(mutex_);
   std::string WaitsFor(const std::string& leader, const std::string& step,

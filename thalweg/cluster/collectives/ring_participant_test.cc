@@ -38,7 +38,7 @@ Result<std::vector<std::unique_ptr<Device>>> OneCpuDevice(const DeviceRequest&) 
   return devices;
 }
 
-// Of element i in rows of `width`, as the tests fill them.
+// The value of element i in rows of `width`, as the tests fill them.
 float RowAndColumn(int64_t i, int64_t width) {
   const int64_t row = i / width, column = i % width;
   return static_cast<float>(100 * row + column);
@@ -214,7 +214,7 @@ TEST_F(RingParticipantTest, TheOtherKinds) {
   }
 }
 
-// Of three tasks of 2.21, 100 floats: which task asked which for what, and how many bytes.
+// Three tasks of 2.21 and 100 floats: which task asked which for what, and how many bytes.
 TEST_F(RingParticipantTest, NamesAndSizesAreThoseOfTheRelease) {
   StartAll(CollectiveKind::kReduce, 3, 100);
   std::sort(port_->names.begin(), port_->names.end());

@@ -353,7 +353,7 @@ Result<Master::MadeSession> Server::MakeSession(std::shared_ptr<Graph> graph,
     options.join_timeout =
         std::min<std::chrono::nanoseconds>(timeout, std::chrono::minutes(1)) / 10 * 7;
   }
-  // Likewise.
+  // The call may have a timeout of its own.
   if (call.timeout.count() > 0) {
     options.join_timeout = std::min(options.join_timeout, call.timeout / 10 * 7);
   }

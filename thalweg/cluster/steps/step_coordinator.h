@@ -31,7 +31,7 @@ struct RemoteStepPart {
   uint64_t plan = 0;
   uint64_t incarnation = 0;
   std::vector<std::pair<int, ChannelEdge>> feeds;    // number in the step
-  std::vector<std::pair<int, ChannelEdge>> fetches;  // likewise
+  std::vector<std::pair<int, ChannelEdge>> fetches;  // number in the step
   uint32_t trace_edge = 0;                           // of a traced step
 };
 
@@ -89,7 +89,7 @@ class StepCoordinator {
 
   const CoordinateRequest& request_;                      // until Await returns
   std::vector<std::shared_ptr<Connection>> connections_;  // of the parts
-  std::vector<uint32_t> trace_edges_;                     // likewise
+  std::vector<uint32_t> trace_edges_;                     // of the parts
   const bool names_tasks_;
   const bool is_traced_;
   const std::shared_ptr<ChannelRendezvous> rendezvous_;

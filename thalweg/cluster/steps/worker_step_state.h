@@ -60,7 +60,7 @@ class WorkerStepState {
   Status AddMaster(uint32_t master);
   // Ends its steps.
   std::vector<StepReaction> RemoveMaster(uint32_t master, const Status& why);
-  // Likewise; it may start others.
+  // Ends its steps; it may start others.
   std::vector<StepReaction> CancelAll(uint32_t master, const Status& why);
 
   // START carries the lowest open step of its master: Forget comes first.

@@ -53,7 +53,7 @@ class Connection : public ChannelSink, public std::enable_shared_from_this<Conne
       : peer_(std::move(peer)), channel_(std::move(channel)), handler_(handler) {}
   const std::string& peer() const { return peer_; }
   Channel& channel() { return *channel_; }
-  // That of the task at the other end, where it has said it.
+  // The incarnation of the task at the other end, where it has said it.
   uint64_t incarnation() const { return incarnation_.load(std::memory_order_relaxed); }
   void set_incarnation(uint64_t incarnation) {
     incarnation_.store(incarnation, std::memory_order_relaxed);
@@ -176,7 +176,7 @@ class ChannelHub : public IdlePoller {
   int busy_ GUARDED_BY(mutex_) = 0;                    // threads that run a job
   uint64_t jobs_begun_ GUARDED_BY(mutex_) = 0;
   uint64_t jobs_seen_ GUARDED_BY(mutex_) = 0;   // by the standby
-  uint64_t polls_seen_ GUARDED_BY(mutex_) = 0;  // likewise
+  uint64_t polls_seen_ GUARDED_BY(mutex_) = 0;  // by the standby
   bool stopping_ GUARDED_BY(mutex_) = false;
   SteadyTime next_tick_ GUARDED_BY(mutex_);
   std::vector<Thread> threads_ GUARDED_BY(mutex_);

@@ -151,7 +151,7 @@ TEST_F(HubTest, WhoGivesWayLeavesTheChannelsArmed) {
   EXPECT_EQ(channel->robbed, 0);
 }
 
-// Of several that wait one sleeps on the channel; when it has got what it waited for, another does.
+// One of several waiters sleeps on the channel; when it has got what it waited for, another does.
 TEST_F(HubTest, EachOfSeveralThatWaitGetsItsOwn) {
   handler.hub = &hub;
   std::vector<std::thread> waiters;

@@ -77,7 +77,7 @@ struct Record {
 size_t EncodeHead(RecordKind kind, const TensorHead& head, uint64_t payload_bytes,
                   const SharedPlace& place, char* out);
 size_t EncodeControlPrefix(size_t control_bytes, char* out);  // 8 bytes
-size_t EncodePiecePrefix(size_t piece_bytes, char* out);      // likewise
+size_t EncodePiecePrefix(size_t piece_bytes, char* out);      // 8 bytes
 std::string EncodeLentPiece(const SharedPlace& place, uint64_t piece_bytes);
 std::string EncodeReleases(std::span<const uint64_t> loans);
 std::string EncodeClose(const Status& why);

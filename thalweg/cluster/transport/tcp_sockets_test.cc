@@ -69,7 +69,7 @@ class Impostor {
   std::thread thread_;
 };
 
-// Of a connection of which either end may be here.
+// An option of a connection of which either end may be here.
 int OptionOf(const UniqueFd& socket, int level, int name) {
   int value = -1;
   socklen_t size = sizeof value;

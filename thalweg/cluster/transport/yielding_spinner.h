@@ -33,9 +33,9 @@ class YieldCosts {
   std::chrono::milliseconds pause_ = kFirstPause;
 };
 
-// Yields often, for 400 us at most. While yields are dear it gives up at once: who spins without
+// Yields often, for 400 us at most. While yields take long it gives up at once: who spins without
 // yielding may hold the very processor that the sender of the message needs, and then its peers'
-// yields become dear, too.
+// yields take long, too.
 class YieldingSpinner {
  public:
   // False when the time is over.

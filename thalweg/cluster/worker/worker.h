@@ -76,7 +76,7 @@ class Worker {
   // What a master's session has here.
   struct WorkerSession {
     std::shared_ptr<ResourceManager> state;   // null: the task's
-    std::shared_ptr<SessionCluster> cluster;  // likewise
+    std::shared_ptr<SessionCluster> cluster;  // null: the task's
   };
   struct Entry;
   using Method = Result<OwnedMessage> (Worker::*)(const Message&, const WorkerCall&);

@@ -30,8 +30,8 @@ Reader& Of(j_decompress_ptr info) { return *static_cast<Reader*>(info->client_da
 
 void NoStart(j_decompress_ptr) {}
 
-// The file is over. A recovered picture ends here; another one waits for bytes in vain, which the
-// caller sees.
+// The file is over. A recovered picture ends here; another one waits for bytes that do not come,
+// which the caller sees.
 boolean NoMore(j_decompress_ptr info) {
   if (!Of(info).recover) return FALSE;
   info->src->next_input_byte = kEnd;

@@ -96,7 +96,7 @@ TYPED_TEST(LinalgTest, SingularValuesOfEveryShape) {
   }
 }
 
-// Of rank one, of nothing, with equal values, of numbers whose squares are none.
+// Matrices of rank one, of zeros, with equal values, of numbers whose squares are zero.
 TYPED_TEST(LinalgTest, SingularValuesOfHardMatrices) {
   for (const int64_t n : {3, 24}) {
     std::vector<TypeParam> zero(n * n), ones(n * n, TypeParam(1)), identity(n * n);

@@ -97,7 +97,7 @@ Result<DatasetPtr> MakeSnapshot(Context& ctx, const DatasetAttrs& attrs) {
   return SnapshotDataset(std::move(input), path, std::move(options));
 }
 
-// That of 1.15: in one shard, read as it was written.
+// The snapshot of 1.15: in one shard, read as it was written.
 Result<DatasetPtr> MakeFirstSnapshot(Context& ctx, const DatasetAttrs& attrs) {
   ASSIGN_OR_RETURN(DatasetPtr input, DatasetOf(ctx.input(0)));
   ASSIGN_OR_RETURN(const std::string path, TextArgument(ctx, 1, "path"));

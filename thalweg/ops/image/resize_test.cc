@@ -133,7 +133,7 @@ void ExpectQuantized(const Tensor& images, const Tensor& size, const Tensor& exp
   EXPECT_EQ((*out)[2].scalar<float>(), 2.5f);
 }
 
-// Of bytes as TensorFlow 2.21 gives them; its qint32 go through float, ours are nearer.
+// Bytes come out as in TensorFlow 2.21; its qint32 go through float, ours are nearer.
 TEST(ResizeTest, QuantizedBilinear) {
   std::vector<uint8_t> bytes;
   for (int i = 0; i < 24; ++i) bytes.push_back(static_cast<uint8_t>(i * 11 % 251));

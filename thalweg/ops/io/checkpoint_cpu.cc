@@ -35,7 +35,7 @@ Status Write(Context& ctx, const std::string& prefix) {
   return writer->Finish();
 }
 
-// Of a part of a sharded save it guards the directory until the next one, or until it is gone.
+// Where it saved a part of a sharded checkpoint it guards the directory until its next save.
 class SaveV2 : public Kernel {
  public:
   explicit SaveV2(const KernelConstruction&) {}

@@ -60,7 +60,7 @@ TEST(TensorArrayTest, ClosedOnesRefuse) {
   g.ExpectError(g.Gradient(after, "g").flow, Code::kInvalidArgument, "already been closed");
 }
 
-// Those of one source are one array, another's is another.
+// Gradients of one source are one array, those of another source another.
 TEST(TensorArrayTest, GradientArraysGoBySource) {
   ArrayGraph g;
   const ArrayGraph::Array array = g.Write(g.Make(2), 0, Tensor::Scalar(2.0f));

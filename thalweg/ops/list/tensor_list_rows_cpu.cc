@@ -226,7 +226,7 @@ class ConcatCpu : public Kernel {
     return PartialShape(std::move(dims));
   }
 
-  // That of all elements that are set; -1 where they differ or none is.
+  // The length of all elements that are set; -1 where they differ or none is.
   static int64_t CommonLength(const TensorList& list) {
     int64_t common = -1;
     for (int64_t i = 0; i < list.size(); ++i) {

@@ -46,7 +46,7 @@ class ArrayGraph {
   Output Size(const Array& array) {
     return b.Op(StrCat("TensorArraySize", version_), {array.handle, array.flow});
   }
-  // Of version 3.
+  // A gradient array of version 3.
   Array Gradient(const Array& array, const std::string& source) {
     Node* const made =
         b.OpNode("TensorArrayGradV3", {array.handle, array.flow}, {{"source", source}});

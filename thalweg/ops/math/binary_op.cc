@@ -111,7 +111,7 @@ constexpr auto kXdivyByY = [](M& m, Output x, Output y, Output) {
 };
 constexpr auto kMulByX = [](M&, Output, Output y, Output) { return y; };
 constexpr auto kMulByY = [](M&, Output x, Output, Output) { return x; };
-// Of atan2(y, x), whose first input is y.
+// The derivative of atan2(y, x), whose first input is y.
 constexpr auto kAtan2ByY = [](M& m, Output y, Output x, Output) {
   return m.Div(x, m.Add(m.Square(x), m.Square(y)));
 };

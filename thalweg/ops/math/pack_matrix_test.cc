@@ -9,7 +9,7 @@
 namespace thalweg {
 namespace {
 
-// Of depth 1 the form is the same at every instruction set level: the row, then zeros.
+// A matrix of depth 1 has the same form at every instruction set level: the row, then zeros.
 TEST(PackMatrixTest, OneStepIsARow) {
   AttrMap transposed;
   transposed.Set("transpose", true);

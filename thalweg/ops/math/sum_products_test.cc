@@ -58,7 +58,7 @@ void ExpectNear(const Result<Tensor>& total, const std::vector<double>& expected
   }
 }
 
-// Of few rows and of many, so that some are gathered, some overflow, some go by themselves.
+// Products of few rows and of many: some are gathered, some overflow, some go by themselves.
 TEST_F(SumProductsTest, IsTheInitialValueAndAllProducts) {
   constexpr int64_t kM = 30, kN = 50;
   for (const bool ta : {false, true}) {

@@ -206,7 +206,7 @@ V Conj(V x) {
   }
 }
 
-// Of complex numbers, TensorFlow's roots and reciprocals conjugate y themselves, the others do not.
+// TensorFlow's roots and reciprocals of complex numbers conjugate y themselves, the others do not.
 TEST(UnaryTest, GradientsFromTheOutput) {
   GradientOp("TanhGrad", [](auto y, auto dy) { return dy * (1.0 - y * y); });
   GradientOp("SigmoidGrad", [](auto y, auto dy) { return dy * y * (1.0 - y); });

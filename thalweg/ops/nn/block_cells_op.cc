@@ -101,7 +101,7 @@ Status OnlyGradientsOf(GradientContext& c, std::initializer_list<int> used) {
   return OkStatus();
 }
 
-// Of both parts of a product [x, state] * w, whose gradient comes in: what x and the state get.
+// What x and the state get of the gradient of a product [x, state] * w.
 void SplitColumns(GradientContext& c, Output grad, int x, int state) {
   GraphBuilder& b = c.b();
   const auto size = [&](int i) {

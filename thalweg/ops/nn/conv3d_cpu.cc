@@ -42,7 +42,7 @@ class Conv3DKernel : public Kernel {
     return InvalidArgument("out_backprop must have the shape of the output, ",
                            sizes.output.ToString(), ", got ", grad.shape());
   }
-  // Of input i: its own shape, or the sizes that it holds.
+  // The dimensions of input i: its own shape, or the sizes that it holds.
   static Result<Shape> ShapeFrom(const Tensor& t, bool holds_sizes) {
     if (holds_sizes) return ShapeOf(t, "the sizes");
     return t.shape();

@@ -59,7 +59,7 @@ TEST(CrossEntropyTest, Distributions) {
       .Try({In({2, 3}), In({2, 3}, labels)})
       .GradOutputs({1})
       .Run();
-  // Of repeated operands TensorFlow refuses gradients; here they are sums.
+  // TensorFlow refuses gradients of repeated operands; here they are sums.
   Tolerant("SoftmaxCrossEntropyWithLogits")
       .Reference(reference)
       .Try({In({1, 3}), In({2, 3}, labels)})

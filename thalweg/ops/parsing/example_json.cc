@@ -176,7 +176,7 @@ class ExampleEvents : public nlohmann::json_sax<Json> {
   // What is open; each stands inside of the one before.
   enum Place { kNothing, kExample, kFeatures, kEntries, kFeature, kList, kValues, kPlaces };
 
-  // That of the value that comes now, where it is one of a list.
+  // The place of the value that comes now, where it is one of a list.
   FeatureKind kind() const {
     return at_ == kList || at_ == kValues ? list_kind_ : FeatureKind::kNone;
   }

@@ -106,7 +106,7 @@ class FeatureBatch {
     return OkStatus();
   }
 
-  // Of a dense column; with `rows` rows, where it is variable.
+  // The shape of a dense column; with `rows` rows, where it is variable.
   Result<Shape> OutputShape(int slot, int64_t rows) const {
     Dims dims;
     if (!from_.is_single) dims.push_back(n_);

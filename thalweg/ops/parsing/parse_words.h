@@ -39,7 +39,7 @@ class ParseWords {
   Status NotAMultiple(int64_t example, std::string_view key, DType dtype, int64_t found,
                       const PartialShape& wanted) const;
   Status NotAFeature(int64_t example, std::string_view key) const;
-  // Of feature lists; `step` is the number of the feature in its list.
+  // For feature lists; `step` is the number of the feature in its list.
   Status ListMissing(int64_t example, std::string_view key) const;
   Status ListWrongType(int64_t example, std::string_view key, int64_t step, DType wanted,
                        FeatureKind found) const;

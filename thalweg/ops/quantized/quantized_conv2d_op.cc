@@ -31,7 +31,7 @@ Status ConvShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape filter, c.InputWithRank(1, 4));
   ASSIGN_OR_RETURN(PartialShape out, ImageShape<kDepthwise>(c, image, filter));
   const std::string_view name = c.node().op_name();
-  // Of the others the filter may have a range for each channel.
+  // The filter of the others may have a range for each channel.
   const bool one_range = name == "QuantizedConv2D" || name == "QuantizedConv2DAndRequantize";
   int next = 2;
   if (name.find("Bias") != std::string_view::npos) {

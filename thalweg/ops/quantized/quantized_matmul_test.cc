@@ -8,7 +8,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-// Of ranges from 0, whose level of zero is the lowest.
+// Products of ranges from 0, whose level of zero is the lowest.
 void ProductReference(RefCall<double>& r) {
   const bool ta = r.Attr<bool>("transpose_a"), tb = r.Attr<bool>("transpose_b");
   const auto &a = r.in[0], &b = r.in[1];

@@ -50,7 +50,7 @@ TEST(RequantizeTest, Range) {
       .Try({In({2}, {1000000000, 1}), End(-4), End(8)})
       .Bad({kWide, In({2}), End(1)}, {}, Code::kInvalidArgument, "rank")
       .Run();
-  // Of no levels: the low end, as TensorFlow has it.
+  // A range of no levels gives the low end, as TensorFlow has it.
   const auto none = OutputsOf("RequantizationRange", {Levels(DType::kQint32, {0}, {}),
                                                       Tensor::Scalar(-4.0f), Tensor::Scalar(8.0f)});
   EXPECT_EQ(none[0][0], 0);

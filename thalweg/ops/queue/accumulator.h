@@ -52,7 +52,7 @@ class Accumulator : public WaiterQueues {
   int64_t count_ GUARDED_BY(mutex_) = 0;
 };
 
-// Of whole tensors: inputs handle, step, gradient; output the average.
+// An accumulator of whole tensors: inputs handle, step, gradient; output the average.
 class DenseAccumulator final : public Accumulator {
  public:
   using Accumulator::Accumulator;
@@ -66,8 +66,8 @@ class DenseAccumulator final : public Accumulator {
   Tensor sum_ GUARDED_BY(mutex_);
 };
 
-// Of rows: inputs handle, step, indices, values, shape; outputs indices (ascending), values, shape.
-// The mean of a row is that of the gradients which have it.
+// One of rows: inputs handle, step, indices, values, shape; outputs indices in ascending order,
+// values, shape. The mean of a row is that of the gradients which have it.
 class SparseAccumulator final : public Accumulator {
  public:
   using Accumulator::Accumulator;

@@ -72,7 +72,7 @@ class BatchResults final : public WaiterQueues {
 
   const std::vector<int64_t> index_;  // as that of the batch
   const int64_t padded_rows_;
-  // Of the leader's step, which may end before this: so this is no ScopedCancellation.
+  // The leader's step may end before this does: so this is no ScopedCancellation.
   CancellationManager::Token token_ = 0;
   bool over_ GUARDED_BY(mutex_) = false;
   Status status_ GUARDED_BY(mutex_);

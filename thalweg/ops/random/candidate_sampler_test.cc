@@ -119,7 +119,7 @@ TEST(CandidateSamplerTest, AccidentalHits) {
   KernelCall call("ComputeAccidentalHits", {TrueClasses(), VectorOf<int64_t>({5, 1, 3, 5, 7})},
                   {{"num_true", 2}});
   ASSERT_TRUE(call.Run().ok());
-  // Of a candidate that comes twice, the last place counts.
+  // The last place counts of a candidate that comes twice.
   EXPECT_EQ(ValuesOf<int32_t>(call.output(0)), (std::vector<int32_t>{0, 0, 1}));
   EXPECT_EQ(ValuesOf<int64_t>(call.output(1)), (Candidates{2, 3, 1}));
   EXPECT_EQ(ValuesOf<float>(call.output(2))[0], std::numeric_limits<float>::lowest());

@@ -36,7 +36,7 @@ Status SampledByKeyShape(ShapeContext& c) {
   return GivenShape(c);
 }
 
-// Of alpha: the derivatives of the samples, summed over those of one parameter.
+// Alpha's gradient: the derivatives of the samples, summed over those of one parameter.
 Status GammaGradient(GradientContext& c) {
   GradientMath m(c);
   const Output alpha = c.input(1);

@@ -49,7 +49,7 @@ TEST(DistributionTest, StatelessOnesHaveTheRecordedBits) {
                              {VectorOf<int32_t>({2, 2}), seed, VectorOf<float>({0.5f, 40})},
                              {{"dtype", DType::kInt32}}),
             (std::vector<int32_t>{3, 49, 2, 57}));
-  // Of the binomial numbers, those with ten expected successes or more.
+  // The binomial numbers are those with ten expected successes or more.
   EXPECT_EQ(DrawnBy<int32_t>("StatelessRandomBinomial",
                              {VectorOf<int32_t>({4, 2}), seed, VectorOf<double>({10, 100}),
                               VectorOf<double>({0.3, 0.6})},

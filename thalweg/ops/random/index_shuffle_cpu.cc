@@ -33,7 +33,7 @@ Result<int64_t> CountOf(const Tensor& index, const Tensor& seed, const Tensor& m
   return count;
 }
 
-// Of wider seeds the lower 32 bits count.
+// The lower 32 bits of wider seeds count.
 uint32_t SeedWord(const Tensor& seed, int64_t i) {
   return seed.dtype() == DType::kUint64 ? static_cast<uint32_t>(seed.data<uint64_t>()[i])
                                         : static_cast<uint32_t>(IntAt(seed, i));

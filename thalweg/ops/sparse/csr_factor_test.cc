@@ -110,7 +110,7 @@ TEST(CsrFactorTest, OrdersOfMinimumDegree) {
   expect({Unit(1)}, Numbers<int32_t>({0}));
   expect({Rows()}, Numbers<int32_t>({}));
   expect({{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}}, Numbers<int32_t>({0, 1, 2}));
-  // Of a place twice, and of columns in no order, only the pattern counts.
+  // A place may come twice and columns in any order: only the pattern counts.
   ExpectOutputs("SparseMatrixOrderingAMD",
                 {Csr<float>({0, 0, 1, 1, 1, 0, 1, 0, 1, 0, 2, 2}, {1, 2, 3, 4, 5, 6}, {3, 3})}, {},
                 {FirstOutput("SparseMatrixOrderingAMD",

@@ -123,7 +123,7 @@ TEST_F(ResourceVariableTest, AResourceMayKnowItsOwnEnd) {
   EXPECT_EQ(said("box", new OwnEnd(Destroyed::kNow)), Code::kOk);
   EXPECT_EQ(said("box", new OwnEnd(Destroyed::kNotThere)), Code::kNotFound);
   EXPECT_EQ(said("box", new OwnEnd(Destroyed::kByHolder)), Code::kNotFound);
-  // Of no container: it goes with its handle.
+  // A resource of no container goes with its handle.
   EXPECT_EQ(said("", new OddResource), Code::kOk);
   EXPECT_EQ(said("", nullptr), Code::kNotFound);
 }

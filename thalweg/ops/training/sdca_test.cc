@@ -126,7 +126,7 @@ double Distance(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() ? most : std::numeric_limits<double>::infinity();
 }
 
-// That of the order which is nearest.
+// The distance from the result of the order that is nearest.
 double DistanceOfSomeOrder(const Trial& s, const std::vector<Tensor>& out) {
   std::vector<size_t> order(kExamples);
   std::iota(order.begin(), order.end(), 0u);

@@ -263,7 +263,7 @@ TEST(ShmChannel, APollThatReadsAWakeUpOfTheWriterHandlesIt) {
       [&] { return read == kMoreThanARing; }));
 }
 
-// Likewise the one of a thread that has armed the channel and waits for the ring.
+// So is the wake-up of a thread that has armed the channel and waits for the ring.
 TEST(ShmChannel, APollThatReadsAWakeUpOfTheReaderRings) {
   RawShmSide raw;
   std::atomic<int> rings{0};
