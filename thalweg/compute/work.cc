@@ -16,6 +16,10 @@ void* SerialWork::AllocateScratch(size_t bytes) {
 
 void SerialWork::FreeScratch(void* pointer, size_t) { std::free(pointer); }
 
-Status OutOfScratch() { return ResourceExhausted("no memory for the scratch space of a kernel"); }
+Status OutOfScratch() {
+  return ResourceExhausted(
+      "no memory for the scratch space of a kernel (raise the memory limit of the session, or use "
+      "smaller tensors)");
+}
 
 }  // namespace thalweg::compute

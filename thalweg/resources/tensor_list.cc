@@ -21,18 +21,33 @@ Status TensorList::CheckType(DType dtype) const {
                          element_dtype_);
 }
 
+namespace {
+
+Status Merge(const PartialShape& other, PartialShape* shape) {
+  if (!shape->IsCompatibleWith(other)) return TensorList::MergeError(*shape, other);
+  *shape = *shape->MergeWith(other);
+  return OkStatus();
+}
+
+Status MergeElement(const Tensor& element, PartialShape* shape) {
+  if (shape->IsFullyDefined() || element.empty()) return OkStatus();
+  return Merge(element.shape(), shape);
+}
+
+}  // namespace
+
 Result<PartialShape> TensorList::MergedShape(const PartialShape& wanted) const {
   PartialShape shape = wanted;
-  const auto merge = [&](const PartialShape& other) {
-    if (!shape.IsCompatibleWith(other)) return MergeError(shape, other);
-    shape = *shape.MergeWith(other);
-    return OkStatus();
-  };
-  RETURN_IF_ERROR(merge(element_shape_));
-  for (const Tensor& element : elements_) {
-    if (shape.IsFullyDefined()) break;
-    if (!element.empty()) RETURN_IF_ERROR(merge(element.shape()));
-  }
+  RETURN_IF_ERROR(Merge(element_shape_, &shape));
+  for (const Tensor& element : elements_) RETURN_IF_ERROR(MergeElement(element, &shape));
+  return shape;
+}
+
+Result<PartialShape> TensorList::MergedShape(const PartialShape& wanted,
+                                             std::span<const int32_t> of) const {
+  PartialShape shape = wanted;
+  RETURN_IF_ERROR(Merge(element_shape_, &shape));
+  for (const int32_t i : of) RETURN_IF_ERROR(MergeElement(at(i), &shape));
   return shape;
 }
 

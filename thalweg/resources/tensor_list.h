@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,8 @@ class TensorList : public NestedVariant, public std::enable_shared_from_this<Ten
   Status CheckType(DType dtype) const;
   // What `wanted`, the list and its elements know together of the elements' shape.
   Result<PartialShape> MergedShape(const PartialShape& wanted) const;
+  // The same of the elements of these numbers, which are there.
+  Result<PartialShape> MergedShape(const PartialShape& wanted, std::span<const int32_t> of) const;
   // The error for shapes of elements that should be one.
   static Status MergeError(const PartialShape& a, const PartialShape& b);
 

@@ -18,18 +18,10 @@ Status CopyOrZero(Context& ctx, const Tensor& value, Tensor& out, int64_t offset
   return compute::FillZeros(ctx.work(), out.dtype(), to, n);
 }
 
-// Output 0: n elements of the list as rows.
+// Output 0: n elements of the list as rows, all of the shape `known`.
 template <class At>
-Status StackRows(Context& ctx, const TensorList& list, const Tensor& given_shape, int64_t n,
-                 const char* does, At at) {
-  ASSIGN_OR_RETURN(const PartialShape given, ElementShapeOf(given_shape));
-  ASSIGN_OR_RETURN(const PartialShape known, list.MergedShape(given));
-  if (!known.IsFullyDefined()) {
-    return InvalidArgument("Tried to ", does,
-                           n == 0 ? " elements of an empty list with"
-                                  : " list which only contains uninitialized tensors and has a",
-                           " non-fully-defined element_shape: ", known);
-  }
+Status StackRows(Context& ctx, const TensorList& list, const PartialShape& known, int64_t n,
+                 At at) {
   ASSIGN_OR_RETURN(const Shape element, Shape::Make(known.dims()));
   ASSIGN_OR_RETURN(const Shape whole, RowsOf(n, element));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, list.element_dtype(), whole));
@@ -60,7 +52,16 @@ class StackCpu : public Kernel {
       return InvalidArgument("Operation expected a list with ", count_,
                              " elements but got a list with ", list->size(), " elements.");
     }
-    return StackRows(ctx, *list, ctx.input(1), list->size(), "stack",
+    ASSIGN_OR_RETURN(const PartialShape given, ElementShapeOf(ctx.input(1)));
+    ASSIGN_OR_RETURN(const PartialShape known, list->MergedShape(given));
+    if (!known.IsFullyDefined()) {
+      return InvalidArgument("Tried to stack ",
+                             list->size() == 0
+                                 ? "elements of an empty list with"
+                                 : "list which only contains uninitialized tensors and has a",
+                             " non-fully-defined element_shape: ", known);
+    }
+    return StackRows(ctx, *list, known, list->size(),
                      [list](int64_t i) -> const Tensor& { return list->at(i); });
   }
 
@@ -83,7 +84,17 @@ class GatherCpu : public Kernel {
       return InvalidArgument("Index ", at[i], " out of range; list only has ", list->size(),
                              " elements.");
     }
-    return StackRows(ctx, *list, ctx.input(2), indices.num_elements(), "gather",
+    ASSIGN_OR_RETURN(const PartialShape given, ElementShapeOf(ctx.input(2)));
+    ASSIGN_OR_RETURN(const PartialShape known, list->MergedShape(given, indices.flat<int32_t>()));
+    if (!known.IsFullyDefined()) {
+      return InvalidArgument("Tried to gather ",
+                             indices.num_elements() == 0
+                                 ? "0-elements from a list with non-fully-defined shape: "
+                                 : "uninitialized tensors from a list with non-fully-defined "
+                                   "element_shape: ",
+                             known);
+    }
+    return StackRows(ctx, *list, known, indices.num_elements(),
                      [list, at](int64_t i) -> const Tensor& { return list->at(at[i]); });
   }
 

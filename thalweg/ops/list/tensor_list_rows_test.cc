@@ -44,7 +44,14 @@ TEST(TensorListRowsTest, Gathers) {
   ExpectTensor(gather(Reserved(2), {1}), Matrix(1, {0, 0}));
   ExpectRefused(gather(list, {2}), "Index 2");
   ExpectRefused(gather(list, {-1}), "Index -1");
-  ExpectRefused(gather(Reserved(2, kAnyShape), {0}), "non-fully-defined");
+  ExpectRefused(gather(Reserved(2, kAnyShape), {0}),
+                "Tried to gather uninitialized tensors from a list with non-fully-defined");
+  // The elements that are not asked for do not say a shape.
+  const Tensor one_is_set = Need(RunList(
+      "TensorListSetItem", {Reserved(2, kAnyShape), Tensor::Scalar<int32_t>(1), Floats({7, 8})}));
+  ExpectTensor(gather(one_is_set, {0, 1}), Matrix(2, {0, 0, 7, 8}));
+  ExpectRefused(gather(one_is_set, {0, 0}), "Tried to gather uninitialized tensors");
+  ExpectRefused(gather(one_is_set, {}), "Tried to gather 0-elements from a list");
 }
 
 TEST(TensorListRowsTest, Scatters) {
