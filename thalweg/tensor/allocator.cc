@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/tensor/allocator.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 
 #include "thalweg/tensor/text_heap.h"
 
@@ -18,6 +20,7 @@ namespace {
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kMapFrom = size_t{64} << 10;  // larger blocks are mapped, smaller come from malloc
 constexpr int kClassesPerDoubling = 8;         // at most 12.5 % of a block is slack
+constexpr int64_t kWorthTrimming = int64_t{16} << 20;
 constexpr int kClasses = 64 * kClassesPerDoubling;
 
 // Size classes: 8 steps between powers of two, from 512 bytes up.
@@ -121,7 +124,9 @@ class CpuAllocator : public ChargedAllocator {
     const auto size = static_cast<int64_t>(bytes);
     std::lock_guard lock(mutex_);
     if (stats_.bytes_in_use + size > stats_.limit) return false;
-    MakeRoomLocked(size);
+    const int64_t reused = std::min(size, heap_kept_);
+    heap_kept_ -= reused;
+    MakeRoomLocked(size - reused);
     charged_ += size;
     stats_.bytes_in_use += size;
     stats_.peak_bytes_in_use = std::max(stats_.peak_bytes_in_use, stats_.bytes_in_use);
@@ -133,6 +138,7 @@ class CpuAllocator : public ChargedAllocator {
     {
       std::lock_guard lock(mutex_);
       charged_ -= static_cast<int64_t>(bytes);
+      heap_kept_ += static_cast<int64_t>(bytes);
       stats_.bytes_in_use -= static_cast<int64_t>(bytes);
       last = closed_ && NothingLivesLocked();
     }
@@ -171,10 +177,11 @@ class CpuAllocator : public ChargedAllocator {
 
   // Pages that are kept count as much as those in use.
   void MakeRoomLocked(int64_t bytes) {
-    if (stats_.bytes_kept + charged_ + bytes > stats_.limit) TrimLocked();
+    if (stats_.bytes_kept + charged_ + heap_kept_ + bytes > stats_.limit) TrimLocked();
   }
 
   void TrimLocked() {
+    if (std::exchange(heap_kept_, 0) > kWorthTrimming) malloc_trim(0);
     for (int cls = 0; cls < kClasses; ++cls) {
       const size_t size = ClassSize(cls);
       while (free_[cls] != nullptr) {
@@ -196,6 +203,7 @@ class CpuAllocator : public ChargedAllocator {
   FreeBlock* free_[kClasses] = {};
   AllocatorStats stats_;
   int64_t charged_ = 0;
+  int64_t heap_kept_ = 0;  // was charged, and malloc may keep it for those who come
   int64_t live_ = 0;
   bool closed_ = false;
 };

@@ -2,12 +2,18 @@
 #include "thalweg/tensor/tensor.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <fstream>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/text_heap.h"
 #include "thalweg/tensor/zero_pages.h"
+#include "thalweg/testing/sanitized.h"
 
 namespace thalweg {
 namespace {
@@ -69,6 +75,28 @@ TEST(TensorTest, BuffersAreAlignedAndReturned) {
   EXPECT_GT(allocator->Stats().bytes_kept, 0);
   allocator->Trim();
   EXPECT_EQ(allocator->Stats().bytes_kept, 0);
+}
+
+size_t ResidentBytes() {
+  size_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
+}
+
+// malloc keeps what texts freed where something behind them lives.
+TEST(TensorTest, WhatTextsFreedGoesBackBeforeTheLimitIsPassed) {
+  AllocatorPtr allocator = MakeCpuAllocator(96 << 20);
+  auto* const charged = dynamic_cast<ChargedAllocator*>(allocator.get());
+  constexpr size_t kTexts = 1024, kBytes = 64 << 10;
+  ASSERT_TRUE(charged->Charge(kTexts * kBytes));
+  std::vector<std::string> texts(kTexts, std::string(kBytes, 'x'));
+  const std::string behind(kBytes, 'y');
+  texts.clear();
+  charged->Discharge(kTexts * kBytes);
+  const size_t before = ResidentBytes();
+  const Tensor held = *Tensor::Allocate(*allocator, DType::kFloat, Shape{16 << 20});
+  if (kSanitized) return;  // whose own malloc holds back what was freed
+  EXPECT_LT(ResidentBytes() + kTexts * kBytes / 2, before);
 }
 
 TEST(TensorTest, FreedMemoryIsReused) {
