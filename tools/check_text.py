@@ -5,8 +5,8 @@
     check_text.py [ROOT]
 
 No file mentions folders outside the checkout or notes to come back later; every C++ and Python source begins with its license
-line; threads of the core are started by its class for them; a test has a temporary folder of its own. Comments of C++ end at column 100. Spelling is American, as in the API;
-"cancelled" keeps two l, as the status code has them.
+line; threads of the core are started by its class for them; a test has a temporary folder of its own. Comments of C++ end at
+column 100. Spelling is American, as in the API; "cancelled" keeps two l, as the status code has them.
 """
 import os
 import re

@@ -4,7 +4,7 @@
 // what stands here it does nothing.
 //
 //   RETURN_IF_ERROR(Interruptibly(work, [&] { text = EncodeBase64(bytes, true); }));
-//   RETURN_IF_ERROR(ForLookingShards(work, 10, [&](int64_t shard) { ... return true; }));
+//   RETURN_IF_ERROR(ForLookingShards(work, 10, [&](int64_t shard) { ...; return true; }));
 //
 // Ownership: keeps nothing. Threads: those of the Work.
 // Errors: Cancelled once the work is; what was made is of no use then.

@@ -325,8 +325,8 @@ StepRequest SessionCore::MakeRequest(const RunOptions& options, std::chrono::nan
   }
   request.cancellation = options.cancellation;
   request.collective_graph_key = options.collective_graph_key;
-  request.inline_in_caller = options.inline_in_caller || options.inter_op_thread_pool < 0 ||
-                             options_.inline_steps;
+  request.inline_in_caller =
+      options.inline_in_caller || options.inter_op_thread_pool < 0 || options_.inline_steps;
   return request;
 }
 
