@@ -167,7 +167,7 @@ TEST(QuantizedConv2DTest, Cases) {
              Sliding("VALID", {1, 1, 2, 1}))
         .Bad({In({2, 5, 6, 3}), In({2, 3, 2, 4}), End(0), End(2), End(0), End(3)}, Sliding("VALID"),
              Code::kInvalidArgument, "depth")
-        .Bad({In({2, 1, 6, 3}), In({2, 3, 3, 4}), End(0), End(2), End(0), End(3)}, Sliding("VALID"),
+        .Bad({In({2, 1, 6, 3}), In({3, 3, 3, 4}), End(0), End(2), End(0), End(3)}, Sliding("VALID"),
              Code::kInvalidArgument, "fit")
         .Bad({In({5, 6, 3}), In({2, 3, 3, 4}), End(0), End(2), End(0), End(3)}, Sliding("VALID"),
              Code::kInvalidArgument, "")

@@ -47,8 +47,8 @@ void TestCases(const char* op) {
       .Try({In({2, 5, 4, 3}).Range(-100, 100), End(-1), End(3)}, Pool(two, one, "VALID"))
       .Try({In({0, 5, 4, 3}), End(-1), End(3)}, Pool(two, one, "VALID"))
       .Bad({In({5, 4, 3}), End(-1), End(3)}, Pool(two, one, "VALID"), Code::kInvalidArgument, "")
-      .Bad({In({1, 1, 4, 3}), End(-1), End(3)}, Pool(two, one, "VALID"), Code::kInvalidArgument,
-           "fit")
+      .Bad({In({1, 1, 4, 3}), End(-1), End(3)}, Pool({1, 3, 2, 1}, one, "VALID"),
+           Code::kInvalidArgument, "fit")
       .Bad({In({1, 5, 4, 3}), End(-1), End(3)}, Pool(two, {1, 1}, "VALID"), Code::kInvalidArgument,
            "4 elements")
       .Bad({In({1, 5, 4, 3}), End(-1), End(3)}, Pool({1, 2, 2, 2}, one, "VALID"),
