@@ -161,6 +161,7 @@ void Environment::ResetContainers(const std::vector<std::string>& containers) {
   if (containers.empty()) shared.resources_.ResetAll();
   for (const std::string& container : containers) shared.resources_.ResetContainer(container);
   shared.reset_count_.fetch_add(1, std::memory_order_release);
+  shared.allocator_->Trim();
 }
 
 void Environment::WarnOnce(const std::string& text) {

@@ -22,10 +22,18 @@ class LocalCallable : public Callable {
 
   Status Run(std::span<const Tensor> feeds, std::span<Tensor> fetches,
              RunMetadata* metadata) override {
-    return Run(options_, feeds, fetches, metadata);
+    return RunCurrent(options_, feeds, fetches, metadata);
   }
   Status Run(const RunOptions& options, std::span<const Tensor> feeds, std::span<Tensor> fetches,
              RunMetadata* metadata) override {
+    RETURN_IF_ERROR(core_->Check(options));
+    return RunCurrent(options, feeds, fetches, metadata);
+  }
+
+ private:
+  // With options that were checked.
+  Status RunCurrent(const RunOptions& options, std::span<const Tensor> feeds,
+                    std::span<Tensor> fetches, RunMetadata* metadata) {
     StepPlan* plan = current_.load(std::memory_order_acquire);
     std::chrono::nanoseconds spent{0};
     if (plan->reset_count != core_->reset_count()) {
@@ -34,7 +42,6 @@ class LocalCallable : public Callable {
     return core_->RunPlan(*plan, options, feeds, fetches, metadata, spent);
   }
 
- private:
   // Containers were emptied: the plan's kernels may hold what is gone.
   Result<StepPlan*> Renew(const RunOptions& options, std::chrono::nanoseconds* spent) {
     ASSIGN_OR_RETURN(PreparedPlan made,
