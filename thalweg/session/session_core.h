@@ -66,7 +66,7 @@ class SessionCore {
 
   Status RunPlan(const StepPlan& plan, const RunOptions& options, std::span<const Tensor> values,
                  std::span<Tensor> fetches, RunMetadata* metadata, std::chrono::nanoseconds spent);
-  // Whether a run may have these options in this session.
+  // An error where a run here may not have these options.
   Status Check(const RunOptions& options) const;
   // A request with the options' and the session's settings filled in.
   StepRequest MakeRequest(const RunOptions& options, std::chrono::nanoseconds spent);
