@@ -111,6 +111,7 @@ class Cluster:
         return dump(self.network.here(name))
 
     def kill(self, name):
+        self.network.ends(name)
         self.processes[name].kill()
         self.processes[name].wait(PROCESS_SECONDS)
 
@@ -134,6 +135,7 @@ class Cluster:
         if fault == "stop":
             os.kill(self.processes[name].pid, signal.SIGCONT)
         elif fault == "kill" and name in TASKS:
+            self.network.ends(name)
             end(self.processes[name])
             self.processes[name] = self._start(name)
             self._await_ready(name)

@@ -109,6 +109,9 @@ class Hosts:
     def started(self, name, address):
         assert address == self.address(None, name), (name, address)
 
+    def ends(self, name):
+        """Its address stays its own."""
+
     def client_address(self):
         return self.address(None, "master")
 

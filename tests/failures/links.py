@@ -10,7 +10,7 @@ class Link:
     broken network. Actions run before the bytes pass that set them off."""
 
     def __init__(self):
-        self.target_port = None
+        self.target_port = None  # None: nobody is there, and connections end
         self.delay = 0.0  # seconds by which each piece of data is late
         self.rate = None  # bytes a second, of all connections and each direction; None: as fast as it goes
         self._turns = {"asked": threading.Lock(), "answered": threading.Lock()}
@@ -57,9 +57,12 @@ class Link:
 
     def _connect(self, asking):
         self._open.wait()
+        target = self.target_port
         try:
-            answering = socket.create_connection(("127.0.0.1", self.target_port), 5)
+            answering = socket.create_connection(("127.0.0.1", target), 5) if target else None
         except OSError:
+            answering = None
+        if answering is None:
             asking.close()
             return
         answering.settimeout(None)
@@ -132,6 +135,12 @@ class Proxies:
         for (_, b), link in self._links.items():
             if b == name:
                 link.target_port = self._ports[name]
+
+    def ends(self, name):
+        """The task is about to be gone. Its port may be another cluster's soon, to whom no link of this one may lead."""
+        for (_, b), link in self._links.items():
+            if b == name:
+                link.target_port = None
 
     def here(self, name):
         """Where the task listens, past all links."""
