@@ -205,6 +205,8 @@ TEST(WindowTest, PaddingAsTensorFlowComputesIt) {
 TEST(WindowTest, BadSizesAreErrors) {
   EXPECT_EQ(MakeWindow(2, 3, 1, 1, Padding::kValid)->output, 0);
   EXPECT_EQ(MakeWindow(1, 3, 2, 1, Padding::kValid)->output, 0);
+  EXPECT_EQ(MakeWindow(1, 6, 3, 1, Padding::kValid)->output, 0);
+  EXPECT_EQ(MakeWindow(1, 7, 3, 1, Padding::kValid).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(MakeWindow(1, 3, 1, 1, Padding::kValid).status().message(),
             "Computed output size would be negative: -1 [input_size: 1, effective_filter_size: 3, "
             "stride: 1]; the window does not fit into the input");

@@ -27,14 +27,13 @@ Result<Window> MakeWindow(int64_t input, int64_t size, int64_t stride, int64_t d
   }
   if (padding == Padding::kValid) before = after = 0;
   const int64_t padded = input + before + after;
-  if (padded - reach + stride < 0) {
-    return InvalidArgument(
-        "Computed output size would be negative: ", (padded - reach + stride) / stride,
-        " [input_size: ", padded, ", effective_filter_size: ", reach, ", stride: ", stride,
-        "]; the window does not fit into the input");
-  }
   w.pad_before = before;
   w.output = (padded - reach + stride) / stride;
+  if (w.output < 0) {
+    return InvalidArgument("Computed output size would be negative: ", w.output,
+                           " [input_size: ", padded, ", effective_filter_size: ", reach,
+                           ", stride: ", stride, "]; the window does not fit into the input");
+  }
   return w;
 }
 

@@ -24,7 +24,7 @@ struct Window {
 };
 
 // before and after count with kExplicit only. The output is empty where the window is larger than
-// the padded input by no more than a stride. InvalidArgument for sizes, strides, dilations below 1
+// the padded input by less than two strides. InvalidArgument for sizes, strides, dilations below 1
 // (input below 0), negative padding, or a window that is larger by more.
 Result<Window> MakeWindow(int64_t input, int64_t size, int64_t stride, int64_t dilation,
                           Padding padding, int64_t before = 0, int64_t after = 0);
