@@ -30,8 +30,7 @@ Status Merge(const PartialShape& other, PartialShape* shape) {
 }
 
 Status MergeElement(const Tensor& element, PartialShape* shape) {
-  if (shape->IsFullyDefined() || element.empty()) return OkStatus();
-  return Merge(element.shape(), shape);
+  return element.empty() ? OkStatus() : Merge(element.shape(), shape);
 }
 
 }  // namespace
@@ -39,7 +38,10 @@ Status MergeElement(const Tensor& element, PartialShape* shape) {
 Result<PartialShape> TensorList::MergedShape(const PartialShape& wanted) const {
   PartialShape shape = wanted;
   RETURN_IF_ERROR(Merge(element_shape_, &shape));
-  for (const Tensor& element : elements_) RETURN_IF_ERROR(MergeElement(element, &shape));
+  for (const Tensor& element : elements_) {
+    if (shape.IsFullyDefined()) break;
+    RETURN_IF_ERROR(MergeElement(element, &shape));
+  }
   return shape;
 }
 
@@ -47,7 +49,10 @@ Result<PartialShape> TensorList::MergedShape(const PartialShape& wanted,
                                              std::span<const int32_t> of) const {
   PartialShape shape = wanted;
   RETURN_IF_ERROR(Merge(element_shape_, &shape));
-  for (const int32_t i : of) RETURN_IF_ERROR(MergeElement(at(i), &shape));
+  for (const int32_t i : of) {
+    if (shape.IsFullyDefined()) break;
+    RETURN_IF_ERROR(MergeElement(at(i), &shape));
+  }
   return shape;
 }
 
