@@ -11,7 +11,7 @@ from thalweg import dtypes
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, constant, convert_to_tensor, is_dense
 from thalweg.operations import array_ops
-from thalweg.ragged import broadcasting, choosing, dimensions, reductions
+from thalweg.ragged import broadcasting, choosing, dimensions, formatting, reductions
 from thalweg.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ _OTHERS = {
     "Reshape": dimensions.reshape, "ReverseV2": dimensions.reverse, "Split": dimensions.split, "SplitV": dimensions.split,
     "Squeeze": dimensions.squeeze, "Tile": dimensions.tile,
     "DynamicPartition": choosing.dynamic_partition, "GatherNd": choosing.gather_nd, "GatherV2": choosing.gather,
-    "Select": choosing.select, "Where": choosing.where, "Rank": _rank, "Size": _size}
+    "Select": choosing.select, "Where": choosing.where,
+    "Cumsum": reductions.cumsum, "Softmax": reductions.softmax,
+    "Rank": _rank, "Size": _size, "StringFormat": formatting.string_format}
 
 
 def make(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any], name: str | None) -> Any:

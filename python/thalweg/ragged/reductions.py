@@ -110,3 +110,22 @@ def segments(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Tensor
     if isinstance(data, RaggedTensor) and ids.shape.ndims != 1:
         raise ValueError(f"segment_ids of rows must be a vector, got shape {ids.shape}")
     return _of_segments(op, data, ids, convert_to_tensor(number), attrs)
+
+
+def cumsum(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> RaggedTensor:
+    """Sums of what came before along a dimension."""
+    rows, axis = inputs
+    sums = apply(op, [rows.to_tensor(), dimensions.place(axis, rows.shape.ndims)], attrs)
+    return RaggedTensor.from_tensor(sums, list(rows.nested_row_lengths()), ragged_rank=rows.ragged_rank)
+
+
+def softmax(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> RaggedTensor:
+    """Each row of the last dimension as shares of a whole."""
+    [logits] = inputs
+    if logits.shape.ndims != logits.ragged_rank + 1:
+        return logits.with_flat_values(apply(op, [logits.flat_values]))
+    values, splits = logits.flat_values, logits.nested_row_splits[-1]
+    ids, number = partitions.rowids_from_splits(splits), partitions.length_of(splits, splits.dtype.base_dtype) - 1
+    largest = array_ops.stop_gradient(apply("UnsortedSegmentMax", [values, ids, number]))
+    shares = apply("Exp", [values - array_ops.gather(largest, ids)])
+    return logits.with_flat_values(shares / array_ops.gather(apply("UnsortedSegmentSum", [shares, ids, number]), ids))
