@@ -14,6 +14,7 @@ from thalweg.operations.array_layout import ensure_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from thalweg.base.typing import IntLike
     from thalweg.data.experimental.grouping import Reducer
@@ -70,7 +71,7 @@ def assert_element_shape(expected_shapes: object) -> Transformation:
     return check
 
 
-def reduce_dataset(dataset: Dataset, reducer: Reducer) -> object:
+def reduce_dataset(dataset: Dataset, reducer: Reducer) -> Any:
     """The state that a reducer reaches after all elements; its last function is not called."""
     return dataset.reduce(reducer.init_func(0), reducer.reduce_func)
 
