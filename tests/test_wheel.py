@@ -20,7 +20,7 @@ with tf.Session() as session:
 # (a line of a program, what mypy says of it)
 WRONG = """
 tf.layers.dense(tf.zeros([2, 2]), units="many") | Argument "units" to "dense" has incompatible type "str"
-tf.train.AdamOptimizer(0.1).minimise(tf.zeros([])) | "AdamOptimizer" has no attribute "minimise"
+tf.train.AdamOptimizer(0.1).minimze(tf.zeros([])) | "AdamOptimizer" has no attribute "minimze"
 tf.train.Saver().save(tf.Session()) | Missing positional argument "save_path" in call to "save" of "Saver"
 tf.data.Dataset.range(3).batch("2") | Argument 1 to "batch" of "Dataset" has incompatible type "str"
 tf.Session().run() | Missing positional argument "fetches" in call to "run"
