@@ -36,7 +36,7 @@ def test_every_class_and_function_of_the_release_can_be_taken():
         try:
             value()
         except NotImplementedError as error:
-            if not str(error).endswith(f".{path.rpartition('.')[2]} {SAYS}"):
+            if f".{path.rpartition('.')[2]} {SAYS}" not in str(error):
                 refused.append((path, str(error)))
         if row["kind"] != "function":
             assert not isinstance(3, value) and isinstance(type("Mine", (value,), {}), type)

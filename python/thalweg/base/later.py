@@ -18,7 +18,7 @@ import types
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
 
@@ -30,8 +30,16 @@ class NotYetImplementedError(AttributeError):
 _TAKING = ("LOAD_ATTR", "LOAD_METHOD")
 
 
+_more = {}  # "tf.keras.": a function that gives what is said behind the name of a symbol below it
+
+
+def says_more(prefix: str, more: Callable[[], str]) -> None:
+    """Of missing symbols below a namespace, what `more` gives is said as well."""
+    _more[prefix] = more
+
+
 def _says(path):
-    return f"{path} of TensorFlow 1.15 is not implemented in Thalweg"
+    return f"{path} of TensorFlow 1.15 is not implemented in Thalweg" + "".join(m() for p, m in _more.items() if path.startswith(p))
 
 
 def _refuses(path):

@@ -18,6 +18,7 @@ import thalweg
 from thalweg.base import later, names
 from thalweg.base.renamed_arguments import deprecated_argument_lookup  # noqa: F401  (as the line below)
 from thalweg.graph.graph import prepend_name_scope, strip_name_scope  # noqa: F401  (TensorFlow has them among these)
+from thalweg.keras import loading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,6 +46,7 @@ _SOURCES = {
     "python.layers": "layers layers.convolution layers.normalization layers.pooling", "python.lib.io.file_io": "file_io gfile",
     "python.lib.io.tf_record": "python_io", "python.layers.base": "variables.layer layers",
     "python.layers.utils": "layers control.control_flow graph.tensor_util", "python.keras": "keras",
+    "python.keras.optimizer_v2": "keras.optimizers keras.optimizer_base keras.schedules",
     "python.keras.utils": "keras compatibility.stand_ins", "python.keras.engine": "variables.layer keras",
     "python.ops.ragged": "ragged", "python.ops.ragged.ragged_tensor": "ragged.ragged_tensor ragged.specs ragged.ragged_tensor_value",
     "python.ops.array_ops": "operations.array_ops", "python.ops.check_ops": "operations.checks",
@@ -200,6 +202,9 @@ def _sources(path):
         _, first, *_ = parts = path.split(".")
         found = [f"contrib.{first}", *(f"contrib.{first}.{part}" for part in parts[-2:])]
         return found + (["compatibility.stand_ins"] if parts[-1] == "tpu_function" else [])
+    if path.startswith("python.keras.") and not path.startswith("python.keras.optimizer_v2") and loading.installed():
+        inner = loading.place(path.removeprefix("python.keras."))
+        return [*([f"keras.library.{inner}"] if inner else []), *(["keras.graph_backend"] if inner == "backend" else []), "keras"]
     while path not in _SOURCES:
         path = path.rpartition(".")[0]
     return _SOURCES[path].split()
