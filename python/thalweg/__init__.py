@@ -67,7 +67,7 @@ _PLACES = {
                    "device get_collection get_collection_ref get_default_graph get_seed name_scope reset_default_graph "
                    "set_random_seed",
     "graph.graph_import": "import_graph_def",
-    "graph.ops": "constant convert_to_tensor group no_op",
+    "graph.ops": "constant group no_op",
     "graph.session": "InteractiveSession Session",
     "graph.shapes": "Dimension TensorShape dimension_at_index dimension_value disable_v2_tensorshape enable_v2_tensorshape",
     "graph.sparse_tensor": "SparseTensor SparseTensorValue",
@@ -89,7 +89,7 @@ _PLACES = {
                          "is_non_decreasing is_numeric_tensor is_strictly_increasing verify_tensor_all_finite",
     "operations.complex_ops": "angle complex=complex_ imag real",
     "operations.confusion": "confusion_matrix",
-    "operations.conversions": "convert_to_tensor_or_indexed_slices convert_to_tensor_or_sparse_tensor "
+    "operations.conversions": "convert_to_tensor convert_to_tensor_or_indexed_slices convert_to_tensor_or_sparse_tensor "
                               "register_tensor_conversion_function",
     "operations.counting": "bincount histogram_fixed_width_bins",
     "operations.custom_gradients": "NoGradient NotDifferentiable RegisterGradient custom_gradient",
@@ -221,8 +221,8 @@ def __getattr__(name):
     else:
         names = _names()
         from thalweg.base import later
-        if names.is_absent(name) and later.asked_in_text():
-            return later.absent(f"tf.{name}")
+        if names.is_absent(name):
+            return later.module_asked_for(f"tf.{name}")
         value = names.lookup("thalweg", name)
         if later.is_stand_in(value):
             return value

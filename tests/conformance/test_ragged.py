@@ -13,14 +13,17 @@ from releases import OLD_PYTHON, need_1_15, their_environment
 
 import thalweg as tw
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python", "tests"))
+import ragged_cases  # noqa: E402
+
 # What is otherwise in 1.15: slices of rows that go backward are empty, sizes of both kinds cannot be put side by side, a stack takes
 # tensors of one shape, and operators do not look whether rows are the same.
 ONLY_2_21 = {"rows[:,::-1]", "deep[:,::-1]", "deep[:,:,::-1]", "bounding_shape of pairs", "bounding_shape", "bounding_shape of an axis", "stack",
              "operators of other rows"}
 
 
-def theirs(python):
-    done = subprocess.run([python, os.path.join(os.path.dirname(__file__), "ragged_values.py")], stdout=subprocess.PIPE,
+def theirs(python, program=os.path.join(os.path.dirname(__file__), "ragged_values.py")):
+    done = subprocess.run([python, program], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=600, env=their_environment())
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     return json.loads(done.stdout)
@@ -36,6 +39,16 @@ def test_the_same_values(release):
     left_out = ONLY_2_21 if release == "1.15" else ()
     differ = {name: (value, found[name]) for name, value in expected.items() if found[name] != value and name not in left_out}
     assert not differ, "\n".join(f"{name}: theirs {a}; ours {b}" for name, (a, b) in differ.items())
+
+
+@pytest.mark.parametrize("release", ["2.21", "1.15"])
+def test_functions_give_what_is_recorded(release):
+    """python/tests/test_ragged_functions.py compares ours with these records."""
+    if release == "1.15":
+        need_1_15()
+    found = theirs(OLD_PYTHON if release == "1.15" else sys.executable, ragged_cases.__file__)
+    differ = [e for e, outcomes in ragged_cases.recorded().items() if not ragged_cases.alike(found[e], outcomes[release])]
+    assert len(found) > 450 and not differ, "\n".join(f"{e}: {found[e]}" for e in differ)
 
 
 def test_the_same_specifications():

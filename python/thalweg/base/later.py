@@ -126,11 +126,27 @@ def absent(path: str) -> Any:
 _modules = {}
 
 
-def asked_in_text(more: Iterable[str] = ()) -> bool:
-    """Whether the program stands at an attribute in its text, `tf.lite`, or at an instruction of `more`; not in hasattr, getattr
-    or an import."""
+def _instruction():
+    """The name of the instruction at which the program stands."""
     import dis  # only few programs come here
     frame = sys._getframe(1)
     while frame.f_globals.get("__name__", "").partition(".")[0] == "thalweg":
         frame = frame.f_back
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]] in (*_TAKING, *more)
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]]
+
+
+def asked_in_text(more: Iterable[str] = ()) -> bool:
+    """Whether the program stands at an attribute in its text, `tf.lite`, or at an instruction of `more`; not in hasattr, getattr
+    or an import."""
+    return _instruction() in (*_TAKING, *more)
+
+
+def module_asked_for(path: str) -> types.ModuleType:
+    """What a program gets for a module that is absent. Its text takes names of it; `from tensorflow import lite` is an import that
+    fails, and says why; who asks by hasattr is told that there is none."""
+    instruction = _instruction()
+    if instruction in _TAKING:
+        return absent(path)
+    if instruction == "IMPORT_FROM":
+        raise ModuleNotFoundError(_says(path), name=path)
+    raise NotYetImplementedError(_says(path))

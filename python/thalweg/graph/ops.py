@@ -2,6 +2,7 @@
 """New operations: arguments to tensors, attributes to the core's, under the current scopes of the graph."""
 from __future__ import annotations
 
+import importlib
 import re
 import warnings
 from typing import TYPE_CHECKING
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 
     from thalweg.base.typing import DTypeLike, Element, ShapeLike, TensorLike
     from thalweg.graph.sparse_tensor import SparseTensor
+
+
+_composites: dict[type[Any], str] = {}  # classes of several tensors: the module whose `make` makes operations of them
+
+
+def register_composite(kind: type[Any], module: str) -> None:
+    """Operations that get values of this class are made by `module.make(op, inputs, attrs, name)`, which is imported for the first one.
+    The class has an `_as_tensor` that gives the value itself, so that functions hand it on to the operations that they are made of, and
+    `_map_values(function)` for those that look at shapes."""
+    _composites[kind] = module
 
 
 def convert_to_tensor(value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None,
@@ -197,6 +208,10 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None = None
         inputs, attrs = _with_list_types(schema, inputs, attrs)
     rows = [_attr_row(schema, key, value) for key, value in attrs.items() if value is not None] if attrs else []
     flat = _as_they_are(schema, inputs)
+    if flat is None and _composites:
+        module = _composite_among(schema, inputs)
+        if module is not None:
+            return importlib.import_module(module).make(op, inputs, attrs or {}, name)
     try:
         if flat is not None:
             made = create_node(op, name or op, flat, rows)
@@ -210,6 +225,16 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None = None
     if len(outputs) == 1 and not outputs[0].number_attr and not outputs[0].type_list_attr:
         return made._output(0)
     return _packed(schema, made, attrs or {}) if outputs else made
+
+
+def _composite_among(schema, inputs):
+    """The module for the first input that is of a registered class, alone or in a list of inputs."""
+    for argument, value in zip(schema.inputs, inputs):
+        parts = value if (argument.number_attr or argument.type_list_attr) and isinstance(value, (list, tuple)) else (value,)
+        for part in parts:
+            if type(part) in _composites:
+                return _composites[type(part)]
+    return None
 
 
 def _with_list_types(schema, inputs, attrs):

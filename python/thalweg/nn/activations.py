@@ -9,12 +9,12 @@ from thalweg.base.renamed_arguments import deprecated_argument_lookup
 from thalweg.graph import ops
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.tensor import Tensor
 from thalweg.operations import array_ops, math_ops, random_ops
 from thalweg.operations.math_ops import sigmoid, tanh  # noqa: F401  (activations as well)
 
 if TYPE_CHECKING:
     from thalweg.base.typing import Activation, DynamicShape, TensorLike
-    from thalweg.graph.tensor import Tensor
 
 
 def of_name(name: str) -> Activation:
@@ -407,6 +407,8 @@ def dropout(x: TensorLike, keep_prob: float | TensorLike | None = None, noise_sh
         rate = 1 - keep_prob
     with name_scope(name, "dropout", [x]) as scope:
         x = convert_to_tensor(x, name="x")
+        if not isinstance(x, Tensor):
+            return x._map_values(lambda values: dropout(values, keep_prob, noise_shape, seed, None, rate))
         if not x.dtype.is_floating:
             raise ValueError(f"x has to be a floating point tensor since it's going to be scaled. Got {x.dtype!r}.")
         if not ops.is_dense(rate):

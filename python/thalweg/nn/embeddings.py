@@ -75,6 +75,8 @@ def embedding_lookup(params: TensorLike, ids: TensorLike, partition_strategy: st
         raise ValueError("params must be specified")
     if isinstance(params, (list, tuple)) and not params:
         raise ValueError("Need at least one param")
+    if hasattr(ids, "_map_values"):
+        return ids._map_values(lambda values: embedding_lookup(params, values, partition_strategy, name, validate_indices, max_norm))
     if isinstance(params, (list, tuple)):
         parts = list(params)
     elif hasattr(params, "_get_variable_list"):

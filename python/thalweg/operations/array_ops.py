@@ -12,13 +12,12 @@ from thalweg.graph import graph as graph_module
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import Operation, _has_tensor, apply, constant, convert_to_tensor, group, is_dense
 from thalweg.graph.shapes import TensorShape, as_shape
-from thalweg.graph.tensor import IndexedSlices
+from thalweg.graph.tensor import IndexedSlices, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from thalweg.base.typing import DTypeLike, DynamicShape, Element, IntLike, IntsLike, ShapeLike, T, TensorLike
-    from thalweg.graph.tensor import Tensor
     from thalweg.raw_ops import UniqueOutputs
     from thalweg.variables.variables import Variable
 
@@ -344,6 +343,8 @@ def ones(shape: DynamicShape, dtype: DTypeLike = dtypes.float32, name: str | Non
 def zeros_like(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Zeros of the same shape."""
     x = convert_to_tensor(tensor, name="tensor")
+    if not isinstance(x, Tensor):
+        return x._map_values(lambda values: zeros_like(values, dtype, name))
     if dtype is not None and dtypes.as_dtype(dtype) is not x.dtype.base_dtype:
         return zeros(shape(x), dtype, name=name)
     return apply("ZerosLike", [x], name=name)
@@ -374,6 +375,8 @@ def ones_like(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | No
     [[1. 1.]]
     """
     x = convert_to_tensor(tensor, name="tensor")
+    if not isinstance(x, Tensor):
+        return x._map_values(lambda values: ones_like(values, dtype, name))
     return ones(shape(x), dtype or x.dtype.base_dtype, name=name or "ones_like")
 
 

@@ -7,15 +7,25 @@ from typing import TYPE_CHECKING
 from thalweg import dtypes
 from thalweg.graph import ops
 from thalweg.graph.sparse_tensor import SparseTensor, SparseTensorValue
-from thalweg.graph.tensor import IndexedSlices
+from thalweg.graph.tensor import IndexedSlices, Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
     from thalweg.base.typing import DTypeLike, SparseLike, TensorLike
-    from thalweg.graph.tensor import Tensor
 
+
+def convert_to_tensor(value: TensorLike, dtype: DTypeLike | None = None, name: str | None = None,
+                      preferred_dtype: DTypeLike | None = None, dtype_hint: DTypeLike | None = None) -> Tensor:
+    made = ops.convert_to_tensor(value, dtype, name, preferred_dtype, dtype_hint)
+    if not isinstance(made, Tensor):
+        raise TypeError(f"Failed to convert object of type {type(value)} to Tensor. Contents: {value}. Consider casting elements to a "
+                        "supported type.")
+    return made
+
+
+convert_to_tensor.__doc__ = ops.convert_to_tensor.__doc__
 
 def convert_to_tensor_or_indexed_slices(value: TensorLike, dtype: DTypeLike | None = None,
                                         name: str | None = None) -> Tensor | IndexedSlices:

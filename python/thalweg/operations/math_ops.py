@@ -11,7 +11,7 @@ from thalweg.base.renamed_arguments import deprecated_argument_lookup
 from thalweg.graph.graph import name_scope
 from thalweg.graph.operators import cast, dtype_beside, logical_xor, matmul, truediv  # noqa: F401  (some are public here only)
 from thalweg.graph.ops import apply, constant, convert_to_tensor, is_dense
-from thalweg.graph.tensor import IndexedSlices
+from thalweg.graph.tensor import IndexedSlices, Tensor
 from thalweg.operations.array_ops import concat, fill, gather, rank, reshape, shape, size, stack, stop_gradient, transpose, where, zeros
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from thalweg.base.typing import Axis, DTypeLike, Gradient, IntLike, ShapeLike, TensorLike
-    from thalweg.graph.tensor import Tensor
 
 
 def _caster(name, dtype):
@@ -256,7 +255,7 @@ def _reduction(op, what, shown, values="[[1.0, 2.0], [3.0, 5.0]]", kind="numbers
             rank = x.shape.ndims
             if rank is not None:
                 axis = constant(np.arange(rank, dtype=np.int32), name="Const")
-            else:
+            elif isinstance(x, Tensor):
                 axis = range_(0, apply("Rank", [x]), 1)
         return apply(op, [x, axis], {"keep_dims": keepdims}, name=name)
     reduce.__name__ = reduce.__qualname__ = f"reduce_{op.lower()}"

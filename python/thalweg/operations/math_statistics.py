@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from thalweg import dtypes
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, constant, convert_to_tensor
+from thalweg.graph.tensor import Tensor
 from thalweg.operations import array_ops, math_ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from thalweg.base.typing import Axis, DTypeLike, DynamicShape, IntLike, TensorLike
-    from thalweg.graph.tensor import Tensor
 
 
 def reduce_variance(input_tensor: TensorLike, axis: Axis | None = None, keepdims: bool = False,
@@ -21,6 +21,9 @@ def reduce_variance(input_tensor: TensorLike, axis: Axis | None = None, keepdims
     """The mean of squared distances from the mean."""
     with name_scope(name or "reduce_variance"):
         x = convert_to_tensor(input_tensor)
+        if not isinstance(x, Tensor):  # rows differ from a mean of all of them in shape
+            squares = math_ops.reduce_mean(apply("Square", [x]), axis, keepdims=keepdims)
+            return apply("Sub", [squares, apply("Square", [math_ops.reduce_mean(x, axis, keepdims=keepdims)])])
         distances = apply("Sub", [x, math_ops.reduce_mean(x, axis, keepdims=True)])
         return math_ops.reduce_mean(apply("Square", [distances]), axis, keepdims=keepdims)
 
@@ -71,6 +74,8 @@ def lbeta(x: TensorLike, name: str | None = None) -> Tensor:
 def _counts(segment_ids, num_segments, like):
     """How many rows each segment has, 1 at least, in a shape that divides sums of `like`."""
     ids = convert_to_tensor(segment_ids)
+    if not isinstance(like, Tensor):
+        return math_ops.unsorted_segment_sum(array_ops.ones_like(like), ids, num_segments)
     ones = array_ops.ones_like(ids, dtype=like.dtype.base_dtype)
     counts = math_ops.unsorted_segment_sum(ones, ids, num_segments)
     more = array_ops.rank(like) - array_ops.rank(ids)

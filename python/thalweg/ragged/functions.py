@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from thalweg.base.typing import IntLike, TensorLike
+    from thalweg.dtypes import DType
 
 
 def map_flat_values(op: Callable[..., object], *args: object, **kwargs: object) -> Any:
@@ -39,13 +40,13 @@ def map_flat_values(op: Callable[..., object], *args: object, **kwargs: object) 
     ...     print(sess.run(tw.ragged.map_flat_values(tw.multiply, rows, 10)).to_list())
     [[10, 20, 30], [], [40, 50], [60]]
     """
-    ragged = [RaggedTensor.from_value(v) for v in (*args, *kwargs.values()) if isinstance(v, (RaggedTensor, RaggedTensorValue))]
-    if not ragged:
+    rows = [RaggedTensor.from_value(v) for v in (*args, *kwargs.values()) if isinstance(v, (RaggedTensor, RaggedTensorValue))]
+    if not rows:
         return op(*args, **kwargs)
 
     def flat(value):
         return RaggedTensor.from_value(value).flat_values if isinstance(value, (RaggedTensor, RaggedTensorValue)) else value
-    return flat_values.with_flat_values(ragged, op(*map(flat, args), **{key: flat(value) for key, value in kwargs.items()}))
+    return flat_values.with_flat_values(rows, op(*map(flat, args), **{key: flat(value) for key, value in kwargs.items()}))
 
 
 def boolean_mask(data: TensorLike | RaggedTensor, mask: TensorLike | RaggedTensor, name: str | None = None) -> Tensor | RaggedTensor:
@@ -80,7 +81,7 @@ def boolean_mask(data: TensorLike | RaggedTensor, mask: TensorLike | RaggedTenso
         return _masked(data, mask, rank)
 
 
-def _ragged(value, dtype):
+def ragged(value: Tensor | RaggedTensor, dtype: DType) -> RaggedTensor:
     """A dense tensor as rows."""
     if isinstance(value, RaggedTensor):
         return value
@@ -94,7 +95,7 @@ def _masked(data, mask, rank):
         places = array_ops.reshape(array_ops.where(mask), [-1])
         return indexing.gather(data, places)
     given = next((value.row_splits.dtype.base_dtype for value in (data, mask) if isinstance(value, RaggedTensor)), dtypes.int64)
-    data, mask = _ragged(data, given), _ragged(mask, given)
+    data, mask = ragged(data, given), ragged(mask, given)
     conditions = [checks.assert_equal(data.row_splits, mask.row_splits, message="data and mask must have the same rows")] \
         if data.row_splits is not mask.row_splits else []
     if rank > 2:
@@ -148,33 +149,34 @@ def stack(values: Sequence[TensorLike | RaggedTensor], axis: int = 0, name: str 
             return array_ops.stack(given, axis=axis)
         dtype = next((v.row_splits.dtype.base_dtype for v in given if isinstance(v, RaggedTensor)), dtypes.int32 if ndims == 1 else dtypes.int64)
         if axis > 1:
-            rows = [_ragged(v, dtype) for v in given]
-            splits = partitions.checked(rows[0].row_splits, flat_values.same_rows(rows), True)
+            rows = [ragged(v, dtype) for v in given]
+            splits = partitions.checked(rows[0].row_splits, flat_values.same_outer_rows(rows), True)
             return RaggedTensor._of(stack([r.values for r in rows], axis - 1), splits)
         rank = max((v.ragged_rank for v in given if isinstance(v, RaggedTensor)), default=0 if ndims == 1 else 1)
         if axis == 0:
-            rows = [_rows_of_rank(v, rank, dtype) for v in given]
+            rows = [rows_of_rank(v, rank, dtype) for v in given]
             numbers = array_ops.stack([v.nrows(dtype) if isinstance(v, RaggedTensor) else partitions.length_of(v, dtype) for v in rows])
             joined = concat(rows) if rank else array_ops.concat(rows, axis=0)
             return RaggedTensor._of(joined, partitions.splits_from_lengths(numbers))
-        return _stacked_rows(given, rank, dtype)
+        return stacked_rows(given, rank, dtype)
 
 
-def _rows_of_rank(value, rank, dtype):
+def rows_of_rank(value: Tensor | RaggedTensor, rank: int, dtype: DType) -> Tensor | RaggedTensor:
     """As a RaggedTensor of so many ragged dimensions; dense for none."""
     if rank == 0:
         return value
-    value = _ragged(value, dtype)
+    value = ragged(value, dtype)
     if value.ragged_rank == rank:
         return value
-    return value.with_values(_rows_of_rank(value.values, rank - 1, dtype))
+    return value.with_values(rows_of_rank(value.values, rank - 1, dtype))
 
 
-def _stacked_rows(given, rank, dtype):
+def stacked_rows(given: Sequence[Tensor | RaggedTensor], rank: int, dtype: DType) -> RaggedTensor:
     """Row i of each beside each other: all rows after each other, then those that belong together."""
-    rows = [_rows_of_rank(v, rank, dtype) for v in given]
-    number = rows[0].nrows(dtype)
-    joined, n = concat(rows), len(rows)
+    rows = [rows_of_rank(v, rank, dtype) for v in given]
+    number, n = rows[0].nrows(dtype), len(rows)
+    same = [checks.assert_equal(r.nrows(dtype), number, message="Input tensors have incompatible shapes.") for r in rows[1:]]
+    joined, number = concat(rows), partitions.checked(number, same, True)
     order = array_ops.reshape(array_ops.transpose(array_ops.reshape(math_ops.range_(number * n), [n, -1])), [-1])
     return RaggedTensor._of(indexing.gather(joined, order), math_ops.range_(number + 1) * n)
 
@@ -206,7 +208,7 @@ def stack_dynamic_partitions(data: TensorLike | RaggedTensor, partitions: Tensor
         data, numbers = ragged_or_tensor(data), ragged_or_tensor(partitions)
         if isinstance(numbers, RaggedTensor):
             dtype = numbers.row_splits.dtype.base_dtype
-            data = _ragged(data, dtype)
+            data = ragged(data, dtype)
             same = checks.assert_equal(data.row_splits, numbers.row_splits, message="data and partitions have incompatible ragged shapes")
             flat = checks.with_dependencies([same], math_ops.cast(numbers.flat_values, dtype))
             return stack_dynamic_partitions(data.values, numbers.with_flat_values(flat).values, num_partitions)

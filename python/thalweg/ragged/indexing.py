@@ -73,7 +73,7 @@ def _inside(rows, keys):
     first, rest = keys[0], keys[1:]
     if first is None:
         inner = _inside(rows, rest)
-        return type(rows)._of(inner, math_ops.range_(rows.nrows() + 1))
+        return type(rows)._of(inner, math_ops.range_(rows.nrows() + 1), 1)
     if not isinstance(first, slice):
         raise ValueError("Cannot index into an inner ragged dimension.")
     if not _is_whole(first):
@@ -107,11 +107,12 @@ def _columns(rows, key):
 
 
 def gather(params: Tensor | RaggedTensor, indices: Tensor) -> Tensor | RaggedTensor:
-    """The rows at `indices`, a vector."""
+    """The rows at `indices`, of one dimension or more."""
     if isinstance(params, Tensor):
         return array_ops.gather(params, indices)
     rank = params.ragged_rank
-    made = apply("RaggedGather", [list(params.nested_row_splits), params.flat_values, indices], {"OUTPUT_RAGGED_RANK": rank})
+    made = apply("RaggedGather", [list(params.nested_row_splits), params.flat_values, indices],
+                 {"OUTPUT_RAGGED_RANK": rank + indices.shape.ndims - 1})
     splits, flat = partitions.splits_and_values(made)
     static = params.flat_values.shape
     if static.ndims is not None:

@@ -2,7 +2,6 @@
 """RaggedTensor: a tensor whose rows have different lengths: values, and where in them each row begins."""
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,13 +9,14 @@ import numpy as np
 from thalweg import dtypes
 from thalweg.graph.default_session import session_of
 from thalweg.graph.graph import name_scope
-from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.operators import add_operators
+from thalweg.graph.ops import apply, convert_to_tensor, register_composite
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.graph.tensor import Tensor
 from thalweg.graph.tensor_util import constant_value
 from thalweg.operations import array_ops, checks, math_ops
-from thalweg.ragged import flat_values, indexing, partitions
+from thalweg.ragged import indexing, partitions
 from thalweg.ragged.ragged_tensor_value import RaggedTensorValue
 
 if TYPE_CHECKING:
@@ -63,12 +63,13 @@ class RaggedTensor:
     [[3, 1], [], [4, 1, 5]] [3 1] [[3, 1, 0], [0, 0, 0], [4, 1, 5]]
     """
 
-    def __init__(self, values: Tensor | RaggedTensor, row_splits: Tensor, *, internal: bool = False) -> None:
+    def __init__(self, values: Tensor | RaggedTensor, row_splits: Tensor, *, internal: bool = False,
+                 row_length: int | None = None) -> None:
         if not internal:
             raise ValueError("RaggedTensor constructor is private; please use one of the factory methods instead "
                              "(e.g., RaggedTensor.from_row_lengths())")
         row_splits.shape.assert_has_rank(1)
-        self._values, self._row_splits = values, row_splits
+        self._values, self._row_splits, self._row_length = values, row_splits, row_length
 
     @classmethod
     def from_value(cls, value: RaggedTensor | RaggedTensorValue) -> RaggedTensor:
@@ -281,8 +282,9 @@ class RaggedTensor:
             return made
 
     @classmethod
-    def _of(cls, values, row_splits):
-        return cls(values, row_splits, internal=True)
+    def _of(cls, values, row_splits, row_length=None):
+        """`row_length`: how long all rows are, where that is so by the way they were made."""
+        return cls(values, row_splits, internal=True, row_length=row_length)
 
     @classmethod
     def _checked(cls, values, splits, what, validate):
@@ -317,6 +319,11 @@ class RaggedTensor:
         return self._values.flat_values if isinstance(self._values, RaggedTensor) else self._values
 
     @property
+    def uniform_row_length(self) -> int | None:
+        """How long all rows are, where that is known before a step; None of ragged ones."""
+        return self._row_length
+
+    @property
     def nested_row_splits(self) -> tuple[Tensor, ...]:
         """The row splits of all ragged dimensions, the outermost first."""
         inner = self._values.nested_row_splits if isinstance(self._values, RaggedTensor) else ()
@@ -335,11 +342,11 @@ class RaggedTensor:
 
     @property
     def shape(self) -> TensorShape:
-        """What is known of it before a step; None for each ragged dimension."""
+        """What is known of it before a step; None for ragged dimensions."""
         splits = self._row_splits.shape._size(0)
         inner = self._values.shape
         rest = inner[1:] if inner.ndims is not None else TensorShape(None)
-        return TensorShape([None if splits is None else splits - 1, None]).concatenate(rest)
+        return TensorShape([None if splits is None else splits - 1, self._row_length]).concatenate(rest)
 
     def get_shape(self) -> TensorShape:
         """What `shape` is."""
@@ -424,7 +431,7 @@ class RaggedTensor:
         if isinstance(new_values, RaggedTensor) and new_values.row_splits.dtype != self._row_splits.dtype:
             raise ValueError("self and new_values have mismatched row_splits dtypes; use RaggedTensor.with_row_splits_dtype() to "
                              "convert them to compatible dtypes.")
-        return RaggedTensor._of(new_values, self._row_splits)
+        return RaggedTensor._of(new_values, self._row_splits, self._row_length)
 
     def with_flat_values(self, new_values: TensorLike | RaggedTensor) -> RaggedTensor:
         """The same rows of other innermost values, as many."""
@@ -438,7 +445,7 @@ class RaggedTensor:
         if self._row_splits.dtype.base_dtype == dtype:
             return self
         values = self._values.with_row_splits_dtype(dtype) if isinstance(self._values, RaggedTensor) else self._values
-        return RaggedTensor._of(values, math_ops.cast(self._row_splits, dtype))
+        return RaggedTensor._of(values, math_ops.cast(self._row_splits, dtype), self._row_length)
 
     # ---- other tensors of it ----
 
@@ -507,6 +514,12 @@ class RaggedTensor:
     def __getitem__(self, key: object) -> Tensor | RaggedTensor:
         return indexing.getitem(self, key)
 
+    def _as_tensor(self):
+        return self
+
+    def _map_values(self, function):
+        return self.with_flat_values(function(self.flat_values))
+
     def _fetch_parts(self):
         def value(parts):
             flat, *splits = parts
@@ -528,23 +541,10 @@ class RaggedTensor:
     __str__ = __repr__
 
 
-def _add_operators() -> None:
-    """x + y and the like; of a RaggedTensor and a scalar, or two of the same rows."""
-    def both_ways(own):
-        return (lambda self, other: flat_values.elementwise(own, self, other)), (lambda self, other: flat_values.elementwise(own, other, self))
-    for name in "add sub mul truediv floordiv mod pow and or xor".split():
-        own = getattr(operator, f"__{name}__")
-        forward, backward = both_ways(own)
-        setattr(RaggedTensor, f"__{name}__", forward)
-        setattr(RaggedTensor, f"__r{name}__", backward)
-    for name in "lt le gt ge".split():
-        setattr(RaggedTensor, f"__{name}__", both_ways(getattr(operator, f"__{name}__"))[0])
-    for name in "neg abs invert".split():
-        own = getattr(operator, f"__{name}__")
-        setattr(RaggedTensor, f"__{name}__", lambda self, own=own: self.with_flat_values(own(self.flat_values)))
-
-
-_add_operators()
+add_operators(RaggedTensor)
+RaggedTensorValue._as_tensor = lambda self: RaggedTensor.from_value(self)
+for _class in (RaggedTensor, RaggedTensorValue):
+    register_composite(_class, "thalweg.ragged.dispatch")
 
 
 def _nrows(values: Tensor | RaggedTensor, dtype: DType) -> Tensor:
