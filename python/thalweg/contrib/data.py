@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from thalweg.base.typing import IntLike
     from thalweg.data.experimental.grouping import Reducer
+    from thalweg.data.experimental.transformations import Transformation
     from thalweg.graph.tensor import Tensor
-
-    Transformation = Callable[[Dataset], Dataset]
 
 
 def batch_and_drop_remainder(batch_size: IntLike) -> Transformation:
