@@ -68,7 +68,7 @@ def bare_table(name, table):
 def api_source(symbols, more, operations):
     """The names of 1.15: their kinds, which are the same, the methods that need no object, and the signatures of those that are one
     operation. `more`: the names below contrib, keras and estimator."""
-    more_kinds = {p.rpartition(".")[0]: "module" for p in more if p.count(".") == 3}
+    more_kinds = {p.rpartition(".")[0]: "module" for p in more if p.count(".") >= 3}
     more_kinds.update((p, v["kind"]) for p, v in more.items())
     static = {p: " ".join(n for n, row in v.get("methods", {}).items() if isinstance(row, dict)) for p, v in symbols.items()}
     aliases = {p: v["same_as"] for p, v in symbols.items() if "same_as" in v}

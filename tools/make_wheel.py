@@ -3,7 +3,8 @@
 """Packs the Python package as built into a wheel: make_wheel.py OUT_FOLDER
 
 Takes build/release/python/thalweg as it is, with debugging symbols stripped; the wheel needs numpy, and ml_dtypes for bfloat16.
-`pip install thalweg[tf1]` brings the packages, too, that TensorFlow 1 brought along and programs of its time import.
+`pip install thalweg[tf1]` brings the packages, too, that TensorFlow 1 brought along and programs of its time import;
+`pip install thalweg[keras]` what tf.keras is made of.
 """
 import base64
 import hashlib
@@ -60,6 +61,15 @@ def files_of_package(scratch):
 TF1 = ("absl-py>=0.9", "gast>=0.2.2", "h5py>=2.9", "protobuf>=3.8,<3.21", "six>=1.12", "termcolor>=1.1", "wrapt>=1.11")
 
 
+# What tf.keras is made of; h5py keeps its models.
+KERAS = ("keras>=2.3.1,<2.4", "h5py>=2.9")
+
+
+def extra(name, requirements):
+    """What `pip install thalweg[name]` installs."""
+    return [f"Provides-Extra: {name}", *(f'Requires-Dist: {r}; extra == "{name}"' for r in requirements)]
+
+
 def metadata():
     """METADATA: what package indexes show, and what is installed along."""
     with open(os.path.join(ROOT, "README.md")) as f:
@@ -68,8 +78,8 @@ def metadata():
             "Author: The Thalweg authors", "License: Apache-2.0", "Keywords: dataflow,tensor,machine learning,tensorflow",
             "Classifier: License :: OSI Approved :: Apache Software License", "Classifier: Operating System :: POSIX :: Linux",
             "Classifier: Programming Language :: Python :: 3", f"Requires-Python: >=3.{sys.version_info[1]}",
-            "Requires-Dist: numpy", "Requires-Dist: ml_dtypes", "Provides-Extra: tf1",
-            *(f'Requires-Dist: {requirement}; extra == "tf1"' for requirement in TF1), "Description-Content-Type: text/markdown"]
+            "Requires-Dist: numpy", "Requires-Dist: ml_dtypes", *extra("tf1", TF1), *extra("keras", KERAS),
+            "Description-Content-Type: text/markdown"]
     return "\n".join(rows) + f"\n\n{readme}"
 
 

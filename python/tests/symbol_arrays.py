@@ -128,6 +128,30 @@ def tapes(tf):
         once.watch(x)
         z = x * x
     found.append(once.gradient(z, {"x": x})["x"])
+    # What was computed before a tape is a constant to it, and what was computed after it is nothing.
+    earlier = x * v
+    with tf.GradientTape(persistent=True) as late:
+        late.watch(x)
+        late.watch(earlier)
+        half = earlier * x
+        with late.stop_recording():
+            unseen = x * x * x
+        z = half * unseen * v
+        inner = late.gradient(half, x)
+        squared = inner * inner
+    rows = tf.stack([x, x + 1.0])
+    with tf.GradientTape() as matrix:
+        matrix.watch(rows)
+        products = rows * rows * earlier
+    of_late = [(z, x), (z, v), (z, earlier), (z, half), (squared, x), (z, rows), (z * 2.0, x), (z, unseen)]
+    found += [str(g) if g is None else g for g in (late.gradient(y, by) for y, by in of_late)]
+    found += [matrix.jacobian(products, rows)]
+    with tf.GradientTape(persistent=True) as begun_again:
+        begun_again.watch(x)
+        z = x * v
+        begun_again.reset()
+        y = z * x * v
+    found += [str(begun_again.gradient(y, x)), begun_again.gradient(y, v)]
     return found + [fails(tf, lambda: once.gradient(z, x)), fails(tf, lambda: once.watch(3))]
 
 

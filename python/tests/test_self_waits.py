@@ -237,3 +237,59 @@ assert os.waitpid(child, 0)[1] == 0
 print(session.partial_run(handle, more, {fed: 6}))
 """)
     assert said == ["end of the child", "7"]
+
+
+PARTIAL = """
+fed, second = tf.placeholder(tf.int32), tf.placeholder(tf.int32)
+more = fed + 1
+most = more * second
+TARGET, CONFIG = MADE
+session = tf.Session(TARGET, config=CONFIG)
+
+def says(act):
+    try:
+        print(act())
+    except tf.errors.FailedPreconditionError as error:
+        print("forked" if "forked" in error.message else error.message)
+
+def anew(session):
+    handle = session.partial_run_setup([more, most], [fed, second])
+    print(session.partial_run(handle, more, {fed: 6}), session.partial_run(handle, most, {second: 2}))
+    session.partial_run_setup([more], [fed])  # given up
+
+handle = session.partial_run_setup([more, most], [fed, second])
+if BEGUN:
+    print(session.partial_run(handle, more, {fed: 6}))
+sys.stdout.flush()
+child = os.fork()
+if child == 0:
+    if not BEGUN:
+        says(lambda: session.partial_run(handle, more, {fed: 6}))
+    says(lambda: session.partial_run(handle, most, {second: 2}))
+    if not TARGET:
+        anew(session)
+        anew(tf.Session(config=CONFIG))
+    session.close()
+    del session
+    gc.collect()
+    print("end of the child")
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+if not BEGUN:
+    print(session.partial_run(handle, more, {fed: 6}))
+print(session.partial_run(handle, most, {second: 2}))
+"""
+
+
+@pytest.mark.parametrize("config", ["None", "tf.ConfigProto(inter_op_parallelism_threads=-1)"])
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_fork_does_not_go_on_with_a_partial_run_and_may_begin_others(begun, config):
+    said = run(PARTIAL.replace("MADE", f"'', {config}").replace("BEGUN", str(begun)))
+    child = ["forked", "7 14", "7 14", "end of the child"]
+    assert said == (["7", *child, "14"] if begun else ["forked", *child, "7", "14"])
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_fork_does_not_go_on_with_a_partial_run_of_a_server(begun):
+    said = run(PARTIAL.replace("MADE", "tf.train.Server.create_local_server().target, None").replace("BEGUN", str(begun)))
+    assert said == (["7", "forked", "end of the child", "14"] if begun else ["forked", "forked", "end of the child", "7", "14"])

@@ -2,8 +2,11 @@
 """Session.run: structures, feeds, errors, threads, interrupts."""
 import collections
 import gc
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -12,6 +15,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import thalweg as tw
+from thalweg.cluster.local_cluster import free_ports
 
 
 def test_fetch_structures_come_back_as_they_were():
@@ -237,6 +241,45 @@ def test_ctrl_c_cancels_the_step_and_keeps_the_session(interruptible):
                 sess.run(forever)
             assert time.monotonic() - start < 5
             timer.join()
+            assert sess.run(tw.constant(3)) == 3
+
+
+@pytest.fixture(name="serving")
+def server_process():
+    """The address of a server in a process of its own."""
+    cluster = json.dumps({"worker": [f"127.0.0.1:{free_ports(1)[0]}"]})
+    with subprocess.Popen([sys.executable, "-m", "thalweg", "serve", "--cluster", cluster, "--job", "worker", "--task", "0"],
+                          stdout=subprocess.PIPE, text=True) as server:
+        yield server.stdout.readline().split()[-1]
+        server.kill()
+
+
+def test_ctrl_c_cancels_the_step_of_a_server_and_keeps_the_session(interruptible, serving):
+    turns = tw.Variable(0)
+
+    def count(i):
+        with tw.control_dependencies([tw.assign_add(turns, 1)]):
+            return tw.identity(i)
+    forever, waits = tw.while_loop(lambda i: i < 1, count, [tw.constant(0)]), tw.FIFOQueue(1, [tw.int32]).dequeue()
+    deadline = time.monotonic() + 60
+    with tw.Session(serving) as sess, tw.Session(serving) as other:
+        sess.run(turns.initializer)
+
+        def interrupt():
+            """Ctrl-C once the loop turns."""
+            first = other.run(turns)
+            while other.run(turns) == first and time.monotonic() < deadline:
+                pass
+            os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(2):
+            thread = threading.Thread(target=interrupt)
+            thread.start()
+            with pytest.raises(KeyboardInterrupt):
+                sess.run([forever, waits])
+            thread.join()
+            last = None
+            while last != (last := other.run(turns)):  # until it stands still
+                assert time.monotonic() < deadline, "the step goes on"
             assert sess.run(tw.constant(3)) == 3
 
 

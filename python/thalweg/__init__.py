@@ -221,8 +221,8 @@ def __getattr__(name):
     else:
         names = _names()
         from thalweg.base import later
-        if names.is_absent(name) and later.asked_in_text():
-            return later.absent(f"tf.{name}")
+        if names.is_absent(name):
+            return later.module_asked_for(f"tf.{name}")
         value = names.lookup("thalweg", name)
         if later.is_stand_in(value):
             return value

@@ -8,6 +8,8 @@
 
 Effects have one order: that of the plan. In a tf.function TensorFlow's own control edges make it, elsewhere those of this file.
 """
+import contextlib
+
 import numpy as np
 import tensorflow.compat.v1 as tf
 from tensorflow.python.framework import function as old_functions
@@ -23,14 +25,15 @@ _REGISTERED = []  # gradients: a process has one name for each
 class Place:
     """Where statements are being written: what they may read, and after what an effect comes."""
 
-    def __init__(self, ordered, counter=None, outer=(), old=False):
+    def __init__(self, ordered, counter=None, outer=(), old=False, taped=None):
         self.ordered = ordered  # by TensorFlow
+        self.taped = ordered if taped is None else taped  # gradients may be those of tapes
         self.counter, self.outer, self.last = counter, list(outer), None
         self.old = old  # loops are frames, not functions
 
     def inner(self, x, counter=None, ordered=None, old=None):
         return Place(self.ordered if ordered is None else ordered, self.counter if counter is None else counter, self.outer + [x],
-                     self.old if old is None else old)
+                     self.old if old is None else old, self.taped if ordered is None else ordered)
 
     def iteration(self, x, counter, v):
         """Of a loop that v goes round in: its effects come after those of the iteration before."""
@@ -77,7 +80,8 @@ class NestingGraph:
             self._start()
 
             def program(x):  # which may be called twice, to be traced and to be written out
-                return self.block(plan["body"], x, Place(plan["form"] == "function" and not OURS, old=plan["form"] == "v1" or OURS))
+                return self.block(plan["body"], x, Place(plan["form"] == "function" and not OURS, old=plan["form"] == "v1" or OURS,
+                                                         taped=plan["form"] == "function"))
 
             made = (tf.function(program, autograph=False) if plan["form"] == "function" else program)(self.x)
             self.total = tf.reduce_sum(tf.tanh(made) * [1.0, 2.0, 3.0], name="total")
@@ -255,20 +259,21 @@ class NestingGraph:
 
     def _gradient(self, s, x, place):
         x, w = tf.identity(x), self.variables["w"]
-        if s["way"] == "tape" and place.ordered:
-            with tf.GradientTape() as tape:
+        inner = place.inner(x)
+        inner.last = place.last
+        taped = s["way"] == "tape" and place.taped
+        with tf.GradientTape() if taped else contextlib.nullcontext() as tape:
+            if taped:
                 tape.watch(x)
-                made = tf.reduce_sum(self.block(s["body"], x, place.inner(x)))
-            self._check_sight()
+            made = tf.reduce_sum(self.block(s["body"], x, inner))
+        place.last = inner.last
+        self._check_sight()
+        if taped:
             found = tape.gradient(made, x if s["by"] == "x" else w)
         else:
-            inner = place.inner(x)
-            inner.last = place.last
-            made = tf.reduce_sum(self.block(s["body"], x, inner))
-            place.last = inner.last
-            self._check_sight()
             found = tf.gradients(made, x if s["by"] == "x" else w.handle)[0]
-        return tf.tanh(x + (0.1 * made if found is None else 0.5 * found))
+        # No gradient counts as one of zeros: TensorFlow gives zeros where a functional loop reads what its result does not depend on.
+        return tf.tanh(x + 0.1 * made + (0.0 if found is None else 0.5 * found))
 
     def _python(self, s, x, place):
         if s["way"] == "override":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keras 2.2.5 with its TensorFlow backend: layers, batch normalization, recurrent layers, callbacks, its own optimizers."""
+"""Keras 2.3.1 with its TensorFlow backend: layers, batch normalization, recurrent layers, callbacks, its own optimizers."""
 
 CONVOLUTIONAL = """
     import numpy as np

@@ -15,6 +15,7 @@
 
 #include "thalweg/compute/blocks_in_order.h"
 #include "thalweg/compute/cancel_looks.h"
+#include "thalweg/compute/conv/conv2d_plain.h"
 #include "thalweg/compute/ctc/ctc.h"
 #include "thalweg/compute/image/distorted_box.h"
 #include "thalweg/compute/image/suppress.h"
@@ -121,6 +122,28 @@ TEST(DilationWorkTest, StopsWhenItIsCancelled) {
     }
     return (direction == 1 ? Dilation2DBackwardInput : Dilation2DBackwardFilter)(
         work, DType::kFloat, shape, x.data(), filter.data(), x.data(), out.data());
+  };
+  for (int direction = 0; direction < 3; ++direction) {
+    CancelledLater patient(1 << 30), hasty(4);
+    EXPECT_TRUE(run(direction, patient).ok());
+    EXPECT_GT(patient.asked(), 30) << direction;
+    EXPECT_EQ(run(direction, hasty).code(), Code::kCancelled) << direction;
+  }
+}
+
+TEST(IntegerConvolutionWorkTest, StopsWithinOneImage) {
+  Window side;
+  side.input = side.output = 64;
+  side.size = 3;
+  side.pad_before = 1;
+  const Conv2DShape shape{
+      .batch = 1, .rows = side, .columns = side, .in_channels = 2, .out_channels = 2};
+  const std::vector<int32_t> x(64 * 64 * 2, 1), filter(3 * 3 * 2 * 2, 1);
+  std::vector<int32_t> out(x.size());
+  const auto run = [&](int direction, Work& work) {
+    if (direction == 0) return ConvForward(work, shape, x.data(), filter.data(), out.data(), {});
+    return direction == 1 ? ConvBackwardInput(work, shape, filter.data(), x.data(), out.data())
+                          : ConvBackwardFilter(work, shape, x.data(), x.data(), out.data());
   };
   for (int direction = 0; direction < 3; ++direction) {
     CancelledLater patient(1 << 30), hasty(4);

@@ -2,6 +2,8 @@
 #include "thalweg/io/record_source.h"
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "thalweg/io/file_parts.h"
@@ -60,7 +62,14 @@ class FileSource : public RecordSource {
 
  protected:
   BlockFile& file() { return *file_; }
-  std::string Key(uint64_t n) const { return StrCat(file_->path(), ":", n); }
+  std::string Key(uint64_t n) const {
+    char digits[20];
+    const char* const end = std::to_chars(std::begin(digits), std::end(digits), n).ptr;
+    const auto length = static_cast<size_t>(end - digits);
+    std::string key;
+    key.reserve(file_->path().size() + 1 + length);
+    return key.append(file_->path()).append(1, ':').append(digits, length);
+  }
 
   int64_t number_ = 0;  // of the file's records so far
 

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/resource_manager.h"
 
+#include "thalweg/kernel/contained.h"
+
 namespace thalweg {
+namespace {
+
+void TellDropped(Resource& resource) {
+  if (auto* const contained = dynamic_cast<Contained*>(&resource)) contained->Drop();
+}
+
+}  // namespace
 
 std::string ResourceManager::ContainerName(std::string_view container) {
   return std::string(container.empty() ? kDefaultContainer : container);
@@ -49,6 +58,7 @@ Status ResourceManager::Remove(std::string_view container, std::type_index type,
     const auto r = c->second.find(Key(type, std::string(name)));
     if (r != c->second.end()) {
       removed = std::move(r->second);
+      TellDropped(*removed);
       c->second.erase(r);
       return OkStatus();
     }
@@ -66,6 +76,7 @@ Status ResourceManager::Destroy(std::string_view container, std::string_view nam
       if (r->first.second != name) continue;
       if (resource != nullptr && r->second.get() != resource) continue;
       removed = std::move(r->second);
+      TellDropped(*removed);
       c->second.erase(r);
       return OkStatus();
     }
@@ -79,6 +90,7 @@ void ResourceManager::ResetContainer(std::string_view container) {
   const auto c = containers_.find(ContainerName(container));
   if (c == containers_.end()) return;
   dropped = std::move(c->second);
+  for (const auto& [key, resource] : dropped) TellDropped(*resource);
   containers_.erase(c);
 }
 
@@ -86,6 +98,9 @@ void ResourceManager::ResetAll() {
   std::map<std::string, Container, std::less<>> dropped;
   MutexLock lock(mutex_);
   dropped.swap(containers_);
+  for (const auto& [name, container] : dropped) {
+    for (const auto& [key, resource] : container) TellDropped(*resource);
+  }
 }
 
 std::string ResourceManager::DebugString() const {

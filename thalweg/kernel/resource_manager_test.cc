@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "thalweg/base/status.h"
+#include "thalweg/kernel/contained.h"
 
 namespace thalweg {
 namespace {
@@ -101,6 +102,30 @@ TEST(ResourceManagerTest, DestroyFindsAResourceOfAnyTypeAndOnlyThatOne) {
   EXPECT_TRUE(manager.Lookup<Table>("", "x").ok());
   EXPECT_TRUE(manager.Destroy("", "x", nullptr).ok()) << "null: the one of that name";
   EXPECT_EQ(manager.Destroy("", "x", nullptr).code(), Code::kNotFound);
+}
+
+struct Post : Resource, Contained {
+  std::string DebugString() const override { return "a post"; }
+};
+
+TEST(ResourceManagerTest, AContainedResourceIsToldWhenItIsDroppedInWhicheverWay) {
+  ResourceManager manager;
+  const auto add = [&](std::string_view container, std::string_view name) {
+    return *manager.LookupOrCreate<Post>(container, name, [] { return NewResource<Post>(); });
+  };
+  const RefPtr<Post> deleted = add("a", "x"), destroyed = add("a", "y"), reset = add("a", "z");
+  const RefPtr<Post> other = add("b", "x");
+  EXPECT_TRUE(manager.Delete<Post>("a", "x").ok());
+  EXPECT_TRUE(deleted->is_dropped());
+  EXPECT_FALSE(destroyed->is_dropped());
+  EXPECT_TRUE(manager.Destroy("a", "y", destroyed.get()).ok());
+  EXPECT_TRUE(destroyed->is_dropped());
+  EXPECT_FALSE(reset->is_dropped());
+  manager.ResetContainer("a");
+  EXPECT_TRUE(reset->is_dropped());
+  EXPECT_FALSE(other->is_dropped());
+  manager.ResetAll();
+  EXPECT_TRUE(other->is_dropped());
 }
 
 // The last reference goes without the lock: a resource may ask the manager while it ends.

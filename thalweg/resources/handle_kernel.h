@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HandleKernel: a kernel that gives a reference or a handle to a resource of the session's
-// containers, named by the attributes of its node.
+// containers, named by the attributes of its node. One that is Contained is looked up once, until
+// its container drops it.
 //
 //   class ShelfCpu : public HandleKernel {
 //     Result<RefPtr<Resource>> Get(ResourceManager& resources) override;   // finds or makes it
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "thalweg/base/mutex.h"
+#include "thalweg/kernel/contained.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
@@ -44,16 +46,16 @@ class HandleKernel : public Kernel {
   }
 
   Status Compute(Context& ctx) final {
+    {
+      MutexLock lock(mutex_);
+      if (contained_ != nullptr && !contained_->is_dropped()) {
+        ctx.set_output(0, handle_);
+        return OkStatus();
+      }
+    }
     ASSIGN_OR_RETURN(RefPtr<Resource> resource, Get(*ctx.step().resources));
-    if (is_reference_) {
-      ctx.set_output(0, Tensor::Reference(std::move(resource), DType::kString));
-      return OkStatus();
-    }
     MutexLock lock(mutex_);
-    if (resource.get() != resource_) {
-      resource_ = resource.get();
-      handle_ = Tensor::Scalar(ResourceHandle(place_, std::move(resource)));
-    }
+    if (resource.get() != resource_) Keep(std::move(resource));
     ctx.set_output(0, handle_);
     return OkStatus();
   }
@@ -63,11 +65,19 @@ class HandleKernel : public Kernel {
   const ResourceHandle::Place& place() const { return place_; }
 
  private:
+  void Keep(RefPtr<Resource> resource) REQUIRES(mutex_) {
+    resource_ = resource.get();
+    contained_ = dynamic_cast<const Contained*>(resource_);
+    handle_ = is_reference_ ? Tensor::Reference(std::move(resource), DType::kString)
+                            : Tensor::Scalar(ResourceHandle(place_, std::move(resource)));
+  }
+
   const bool is_reference_;
   ResourceHandle::Place place_;
   Mutex mutex_;
   Tensor handle_ GUARDED_BY(mutex_);
-  Resource* resource_ GUARDED_BY(mutex_) = nullptr;  // kept alive by handle_
+  Resource* resource_ GUARDED_BY(mutex_) = nullptr;          // kept alive by handle_
+  const Contained* contained_ GUARDED_BY(mutex_) = nullptr;  // the same, where it is one
 };
 
 }  // namespace thalweg

@@ -147,8 +147,13 @@ Device* Environment::FindDevice(std::string_view full_name) const {
 }
 
 WorkQueue& Environment::background() {
-  if (queue_->Parallelism() > 0) return *queue_;
+  if (owner_.IsThisProcess() && queue_->Parallelism() > 0) return *queue_;
   MutexLock lock(mutex_);
+  if (!background_owner_.IsThisProcess()) {
+    // It stays, as the environment does: see Delete().
+    static_cast<void>(background_.release());
+    background_owner_ = ThreadOwner();
+  }
   if (background_ == nullptr) {
     background_ = std::make_unique<ThreadPool>(
         ThreadPool::Options{.threads = 1, .spin_micros = options_.spin_micros});

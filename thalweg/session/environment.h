@@ -81,8 +81,8 @@ class Environment {
   // The allocator of host memory; all CPU devices share it.
   const AllocatorPtr& allocator() const { return allocator_; }
   WorkQueue& queue() const { return *queue_; }
-  // For steps that no thread calls: the queue, or where that has no threads one thread for all of
-  // them, made when it is first asked for.
+  // For steps that no thread calls: the queue, or where that has no threads (a forked process does
+  // not have them) one thread for all of them, made when it is first asked for.
   WorkQueue& background() EXCLUDES(mutex_);
   Timer& timer() { return *timer_; }
   Clock& clock() const { return *clock_; }
@@ -140,6 +140,7 @@ class Environment {
   std::unique_ptr<WorkQueue> own_queue_;
   WorkQueue* queue_ = nullptr;
   std::unique_ptr<WorkQueue> background_ GUARDED_BY(mutex_);
+  ThreadOwner background_owner_ GUARDED_BY(mutex_);
 };
 
 }  // namespace thalweg

@@ -131,6 +131,7 @@ class LocalSession : public Session {
       }
       run = found->second;
     }
+    RETURN_IF_ERROR(run->CheckProcess());
     Status status = run->Continue(feeds, fetches, outputs);
     if (!run->IsOver()) return status;
     {

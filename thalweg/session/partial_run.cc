@@ -66,6 +66,13 @@ Status PartialRun::Join() {
   return step_status_;
 }
 
+Status PartialRun::CheckProcess() const {
+  if (owner_.IsThisProcess()) return OkStatus();
+  return FailedPrecondition(
+      "the partial run was set up before this process was forked, and goes on in its parent "
+      "alone; set up another one here");
+}
+
 bool PartialRun::IsOver() {
   MutexLock lock(mutex_);
   if (!step_status_.ok()) return true;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "thalweg/base/notification.h"
+#include "thalweg/base/thread_owner.h"
 #include "thalweg/kernel/local_rendezvous.h"
 #include "thalweg/session/session_core.h"
 
@@ -41,6 +42,9 @@ class PartialRun {
   bool IsOver() EXCLUDES(mutex_);
   // Waits until the step has ended; its error.
   Status Join();
+  // An error in a process that was forked since: the step goes on in the other alone, and no other
+  // call here would end.
+  Status CheckProcess() const;
   void Cancel(Status reason) { cancellation_.Cancel(std::move(reason)); }
 
  private:
@@ -61,6 +65,7 @@ class PartialRun {
   std::vector<bool> fed_ GUARDED_BY(mutex_);
   std::vector<bool> fetched_ GUARDED_BY(mutex_);
   Status step_status_ GUARDED_BY(mutex_);
+  const ThreadOwner owner_;
   bool is_started_ = false;
   Notification ended_;
 };

@@ -7,7 +7,7 @@
 //   EXPECT_TRUE(call.output(0).empty());
 //
 // Inputs become Placeholders of their dtypes (references variables); an empty input needs a dtype
-// in `input_types`.
+// in `input_types`. A kernel that is called after cancellation().Cancel() finds its work cancelled.
 // Threads: one.
 #pragma once
 
@@ -20,6 +20,7 @@
 #include "thalweg/base/cancellation.h"
 #include "thalweg/base/work_queue.h"
 #include "thalweg/graph/graph_builder.h"
+#include "thalweg/kernel/kernel_execution.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/local_rendezvous.h"
 #include "thalweg/testing/registries.h"
@@ -31,7 +32,7 @@ class KernelCall : private DoneSink {
  public:
   KernelCall(std::string_view op, std::vector<Tensor> inputs, AttrMap attrs = {},
              std::vector<DType> input_types = {})
-      : graph_(AllRegistries().ops), machine_(compute::BestIsaLevel(), false) {
+      : graph_(AllRegistries().ops) {
     GraphBuilder b(&graph_);
     std::vector<Output> sources;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -46,9 +47,9 @@ class KernelCall : private DoneSink {
     num_inputs_ = static_cast<int>(values_.size());
     if (node_ != nullptr)
       values_.resize(values_.size() + static_cast<size_t>(node_->num_outputs()));
-    step_.device = &machine_.device;
-    step_.allocator = &machine_.device.allocator();
-    step_.work = &machine_.work;
+    step_.device = &device_;
+    step_.allocator = &device_.allocator();
+    step_.work = &work_;
     step_.queue = &queue_;
     step_.cancellation = &cancellation_;
     step_.rendezvous = &rendezvous_;
@@ -62,7 +63,7 @@ class KernelCall : private DoneSink {
   // gives DeadlineExceeded; ended() tells when it has ended, status() how.
   Status Run(uint64_t tag = 0) {
     RETURN_IF_ERROR(made_);
-    ASSIGN_OR_RETURN(kernel_, AllRegistries().kernels->Make(*node_, machine_.device, resources_));
+    ASSIGN_OR_RETURN(kernel_, AllRegistries().kernels->Make(*node_, device_, resources_));
     for (size_t i = 0; i < values_.size(); ++i) {
       operands_.push_back(Operand::Make(0, static_cast<uint32_t>(i)));
     }
@@ -91,9 +92,11 @@ class KernelCall : private DoneSink {
   Graph graph_;
   Node* node_ = nullptr;
   Status made_;
-  TestMachine machine_;
+  TestDevice device_;
   InlineQueue queue_;
   CancellationManager cancellation_;
+  KernelExecution work_{compute::GetIsaTable(compute::BestIsaLevel()), nullptr, device_.allocator(),
+                        &cancellation_};
   LocalRendezvous rendezvous_;
   ResourceManager resources_;
   ResourceManager step_resources_;

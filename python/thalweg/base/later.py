@@ -18,7 +18,7 @@ import types
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
 
@@ -30,8 +30,16 @@ class NotYetImplementedError(AttributeError):
 _TAKING = ("LOAD_ATTR", "LOAD_METHOD")
 
 
+_more = {}  # "tf.keras.": a function that gives what is said behind the name of a symbol below it
+
+
+def says_more(prefix: str, more: Callable[[], str]) -> None:
+    """Of missing symbols below a namespace, what `more` gives is said as well."""
+    _more[prefix] = more
+
+
 def _says(path):
-    return f"{path} of TensorFlow 1.15 is not implemented in Thalweg"
+    return f"{path} of TensorFlow 1.15 is not implemented in Thalweg" + "".join(m() for p, m in _more.items() if path.startswith(p))
 
 
 def _refuses(path):
@@ -118,11 +126,27 @@ def absent(path: str) -> Any:
 _modules = {}
 
 
-def asked_in_text(more: Iterable[str] = ()) -> bool:
-    """Whether the program stands at an attribute in its text, `tf.lite`, or at an instruction of `more`; not in hasattr, getattr
-    or an import."""
+def _instruction():
+    """The name of the instruction at which the program stands."""
     import dis  # only few programs come here
     frame = sys._getframe(1)
     while frame.f_globals.get("__name__", "").partition(".")[0] == "thalweg":
         frame = frame.f_back
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]] in (*_TAKING, *more)
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]]
+
+
+def asked_in_text(more: Iterable[str] = ()) -> bool:
+    """Whether the program stands at an attribute in its text, `tf.lite`, or at an instruction of `more`; not in hasattr, getattr
+    or an import."""
+    return _instruction() in (*_TAKING, *more)
+
+
+def module_asked_for(path: str) -> types.ModuleType:
+    """What a program gets for a module that is absent. Its text takes names of it; `from tensorflow import lite` is an import that
+    fails, and says why; who asks by hasattr is told that there is none."""
+    instruction = _instruction()
+    if instruction in _TAKING:
+        return absent(path)
+    if instruction == "IMPORT_FROM":
+        raise ModuleNotFoundError(_says(path), name=path)
+    raise NotYetImplementedError(_says(path))

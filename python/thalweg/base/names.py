@@ -24,8 +24,8 @@ _own = {}  # module name -> its own __getattr__, or None
 
 # Namespaces for which programs look before they choose a way (hasattr(tf, "lite")): each stays absent as a whole until it
 # works, and cannot be imported. Where a program's text takes a name of it, tf.lite.Interpreter, later.py serves that.
-ABSENT = frozenset("autograph config contrib.autograph contrib.data contrib.distribute contrib.lite distribute.experimental "
-                   "experimental feature_column layers.experimental lite profiler random.experimental "
+ABSENT = frozenset("autograph config contrib.autograph contrib.distribute contrib.distributions.bijectors contrib.learn.monitors "
+                   "contrib.lite distribute.experimental experimental feature_column layers.experimental lite profiler random.experimental "
                    "saved_model.experimental sysconfig tpu train.experimental xla".split())
 
 
@@ -82,8 +82,8 @@ def complete(scope: dict[str, Any], places: Mapping[str, str] | None = None) -> 
         if name.startswith("__"):
             raise missing or AttributeError(f"module '{module_name}' has no attribute '{name}'")
         path = f"{_path(module_name)}.{name}"
-        if is_absent(path.removeprefix("tf.")) and later.asked_in_text():
-            return later.absent(path)
+        if is_absent(path.removeprefix("tf.")):
+            return later.module_asked_for(path)
         value = lookup(module_name, name, missing)
         if not later.is_stand_in(value):
             scope[name] = value

@@ -18,6 +18,7 @@ import thalweg
 from thalweg.base import later, names
 from thalweg.base.renamed_arguments import deprecated_argument_lookup  # noqa: F401  (as the line below)
 from thalweg.graph.graph import prepend_name_scope, strip_name_scope  # noqa: F401  (TensorFlow has them among these)
+from thalweg.keras import loading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 # The path below tensorflow, and where its names live; the longest prefix counts. "" is the package itself.
 _SOURCES = {
-    "core": "messages", "python": "", "tools": "", "python.client.session": "graph.session",
+    "core": "messages", "examples": "", "python": "", "tools": "", "python.client.session": "graph.session",
     "python.client.device_lib": "graph.device_lib", "python.framework.constant_op": "graph.ops",
     "python.framework.dtypes": "dtypes", "python.framework.errors": "errors", "python.framework.errors_impl": "errors",
     "python.framework.function": "control.functions", "python.framework.graph_util": "graph_util",
@@ -45,6 +46,7 @@ _SOURCES = {
     "python.layers": "layers layers.convolution layers.normalization layers.pooling", "python.lib.io.file_io": "file_io gfile",
     "python.lib.io.tf_record": "python_io", "python.layers.base": "variables.layer layers",
     "python.layers.utils": "layers control.control_flow graph.tensor_util", "python.keras": "keras",
+    "python.keras.optimizer_v2": "keras.optimizers keras.optimizer_base keras.schedules",
     "python.keras.utils": "keras compatibility.stand_ins", "python.keras.engine": "variables.layer keras",
     "python.ops.ragged": "ragged", "python.ops.ragged.ragged_tensor": "ragged.ragged_tensor ragged.specs ragged.ragged_tensor_value",
     "python.ops.array_ops": "operations.array_ops", "python.ops.check_ops": "operations.checks",
@@ -78,6 +80,9 @@ _SOURCES = {
     "python.util.compat": "compat", "python.util.nest": "nest", "python.eager": "compatibility.stand_ins",
     "python.tpu": "compatibility.stand_ins", "python.eager.context": "compatibility.stand_ins",
 }
+# Modules that have the names of another one.
+_ELSEWHERE = {"contrib.slim.nets": "contrib.slim.python.slim.nets", "examples.tutorials.mnist.input_data": "contrib.learn.datasets.mnist",
+              "contrib.learn.python.learn.datasets": "contrib.learn.datasets"}
 _FOLDERS = [f"tensorflow.python.{folder}" for folder in "framework ops training util".split()]
 _PUBLIC = ("nn math linalg train losses metrics layers image summary io strings sparse random debugging errors gfile logging test "
            "saved_model app compat messages variables.partitioners").split()
@@ -178,21 +183,28 @@ def module(fullname):
     path = fullname.removeprefix("tensorflow.")
     if path == "compat.v1" or path.startswith("compat.v1."):
         return thalweg if path == "compat.v1" else module("tensorflow." + path.removeprefix("compat.v1."))
+    for prefix, other in _ELSEWHERE.items():
+        if f"{path}.".startswith(prefix + "."):
+            return module(f"tensorflow.{other}{path.removeprefix(prefix)}")
     from thalweg import _api_v1
     first = path.split(".")[0]
     if first in _SAME or _api_v1.KINDS.get("tf." + first) == "module":
         found = _public(path)
         if found is not None:
             return found
-    if path in ("python", "core", "contrib") or exists(fullname):
+    if path in ("python", "core", "contrib", "examples") or exists(fullname):
         return StandIn(fullname, _sources(path))
     return None
 
 
 def _sources(path):
     if path.startswith("contrib."):  # contrib.layers.python.layers.initializers: what contrib.layers has
-        first, last = path.split(".")[1], path.split(".")[-1]
-        return [f"contrib.{first}", f"contrib.{first}.{last}"] + (["compatibility.stand_ins"] if last == "tpu_function" else [])
+        _, first, *_ = parts = path.split(".")
+        found = [f"contrib.{first}", *(f"contrib.{first}.{part}" for part in parts[-2:])]
+        return found + (["compatibility.stand_ins"] if parts[-1] == "tpu_function" else [])
+    if path.startswith("python.keras.") and not path.startswith("python.keras.optimizer_v2") and loading.installed():
+        inner = loading.place(path.removeprefix("python.keras."))
+        return [*([f"keras.library.{inner}"] if inner else []), *(["keras.graph_backend"] if inner == "backend" else []), "keras"]
     while path not in _SOURCES:
         path = path.rpartition(".")[0]
     return _SOURCES[path].split()

@@ -10,6 +10,7 @@ batching
 cluster_resolver
 crf
 cudnn_rnn
+data
 distributions
 eager
 factorization
@@ -45,9 +46,7 @@ def __getattr__(name):
         from thalweg import _modules_v1
         from thalweg.base import later
         if "contrib/" + name in _modules_v1.MODULES or names.is_absent("contrib." + name):
-            if later.asked_in_text():
-                return later.absent("tf.contrib." + name)
-            raise names.NotYetImplementedError(f"tf.contrib.{name} of TensorFlow 1.15 is not implemented in Thalweg")
+            return later.module_asked_for("tf.contrib." + name)
     raise AttributeError(f"module 'thalweg.contrib' has no attribute '{name}'")
 
 

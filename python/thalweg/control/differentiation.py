@@ -2,6 +2,7 @@
 """More of gradients: second derivatives, functions without one of their own, tapes."""
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,13 @@ from thalweg import nest
 from thalweg.control import control_flow
 from thalweg.control.functional_ops import map_fn
 from thalweg.control.tensor_array import TensorArray
-from thalweg.graph.graph import name_scope
+from thalweg.graph.graph import get_default_graph, name_scope
 from thalweg.graph.ops import apply, constant, convert_to_tensor
 from thalweg.graph.tensor import Tensor
 from thalweg.operations import array_ops, custom_gradients, gradient_ops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any, Self
 
     from thalweg.base.typing import TensorLike
@@ -68,24 +69,46 @@ def recompute_grad(f: Callable[..., object]) -> Callable[..., Any]:
     return same
 
 
+def _is_value_of_a_variable(tensor):
+    """Whether it was made together with a variable, or a whole of its parts, and is what reading it gives."""
+    if tensor.op.type == "ConcatV2":
+        return any(_is_value_of_a_variable(i) or i.op.type == "ReadVariableOp" for i in tensor.op.inputs)
+    return tensor.op.type == "Identity" and tensor.op.inputs[0].dtype._is_ref_dtype
+
+
+def _is_of_a_variable(tensor):
+    return tensor.dtype._is_ref_dtype or tensor.dtype.base_dtype.name == "resource" or _is_value_of_a_variable(tensor)
+
+
 class GradientTape:
     """with GradientTape() as tape: gradients of what is computed meanwhile, from the variables and tensors that it watches.
 
-    The graph knows already how everything was computed; the tape says what counts.
+    The graph knows already how everything was computed; the tape says what counts: the operations made while it recorded. What was
+    computed before is a constant to it, also where it depends on a source.
     """
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent, self._variables = persistent, watch_accessed_variables
-        self._watched, self._used, self._recording = [], False, False
+        self._watched, self._used = [], False
+        self._spans, self._begun = [], None  # (graph, its number of operations then): spans of what was recorded, and the one under way
 
     def __enter__(self) -> Self:
-        if self._recording:
+        if self._begun is not None:
             raise ValueError("Tape is already recording.")
-        self._recording = True
+        self._begin()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._recording = False
+        if self._begun is not None:
+            self._end()
+
+    def _begin(self):
+        graph = get_default_graph()
+        self._begun = graph, graph._num_nodes()
+
+    def _end(self):
+        (graph, first), self._begun = self._begun, None
+        self._spans.append((graph, first, graph._num_nodes()))
 
     def watch(self, tensor: Any) -> None:
         """Gradients for these tensors are wanted."""
@@ -98,17 +121,61 @@ class GradientTape:
         """The variables that are watched."""
         return tuple(w for w in self._watched if hasattr(w, "_ref_tensor"))
 
-    def stop_recording(self) -> None:
-        raise NotImplementedError("GradientTape.stop_recording is not there: use tf.stop_gradient for what is not to count")
+    @contextlib.contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """with tape.stop_recording(): what is computed meanwhile does not count."""
+        if self._begun is None:
+            raise ValueError("Tape is not recording.")
+        self._end()
+        try:
+            yield
+        finally:
+            self._begin()
 
     def reset(self) -> None:
-        """Forgets what is watched."""
-        self._watched = []
+        """Forgets what is watched and what was recorded."""
+        self._watched, self._spans = [], []
+        if self._begun is not None:
+            self._begin()
+
+    def _walk(self, targets):
+        """(what was recorded, what was there before) of all that the targets were computed from while the tape recorded."""
+        waiting = [t for t in targets if isinstance(t, Tensor)]
+        if not waiting:
+            return [], []
+        graph = waiting[0].graph
+        spans = [(first, last) for g, first, last in self._spans if g is graph]
+        if self._begun is not None and self._begun[0] is graph:
+            spans.append((self._begun[1], graph._num_nodes()))
+        if not spans:  # the tape was begun outside of the function that asks: all of the function was recorded
+            spans.append((0, graph._num_nodes()))
+        recorded, before, seen = [], [], set()
+        while waiting:
+            tensor = waiting.pop()
+            if tensor.name in seen:
+                continue
+            seen.add(tensor.name)
+            if any(first <= tensor.op._id < last for first, last in spans):
+                recorded.append(tensor)
+                waiting += tensor.op.inputs
+            else:
+                before.append(tensor)
+        return recorded, before
+
+    def _constants(self, targets, sources):
+        """What gradients stop at: what was there before the tape recorded what it was used for."""
+        kept = {t.name for s in sources for t in [getattr(s, "_ref_tensor", s)] if isinstance(t, Tensor)}
+        return [t for t in self._walk(targets)[1] if t.name not in kept and not _is_value_of_a_variable(t)]
 
     def _counts(self, source):
+        """Whether the tape watches it, or recorded that it was computed from what it watches."""
         if any(source is w for w in self._watched):
             return True
-        return self._variables and hasattr(source, "_ref_tensor") and source.trainable
+        if hasattr(source, "_ref_tensor"):
+            return self._variables and source.trainable
+        recorded, before = self._walk([source])
+        watched = {getattr(w, "_ref_tensor", w).name for w in self._watched}
+        return any(t.name in watched or (self._variables and _is_of_a_variable(t)) for t in [*recorded, *before])
 
     def gradient(self, target: Any, sources: Any, output_gradients: object = None,
                  unconnected_gradients: UnconnectedGradients | str = gradient_ops.UnconnectedGradients.NONE) -> Any:
@@ -116,9 +183,9 @@ class GradientTape:
         if self._used and not self._persistent:
             raise RuntimeError("GradientTape.gradient can only be called once on non-persistent tapes.")
         self._used = True
-        flat = nest.flatten(sources)
-        found = gradient_ops.gradients(nest.flatten(target), flat, None if output_gradients is None else
-                                       nest.flatten(output_gradients), unconnected_gradients=unconnected_gradients)
+        flat, targets = nest.flatten(sources), nest.flatten(target)
+        found = gradient_ops.gradients(targets, flat, None if output_gradients is None else nest.flatten(output_gradients),
+                                       stop_gradients=self._constants(targets, flat), unconnected_gradients=unconnected_gradients)
         zeros = gradient_ops.UnconnectedGradients(unconnected_gradients) is gradient_ops.UnconnectedGradients.ZERO
         kept = [g if self._counts(s) else array_ops.zeros_like(s) if zeros else None for g, s in zip(found, flat)]
         return nest.pack_sequence_as(sources, kept)
@@ -129,14 +196,15 @@ class GradientTape:
         if self._used and not self._persistent:
             raise RuntimeError("GradientTape.jacobian can only be called once on non-persistent tapes.")
         self._used = True
+        stops = self._constants([target], nest.flatten(sources))
         flat_target = array_ops.reshape(target, [-1])
         made = []
         for source in nest.flatten(sources):
-            if not self._counts(source) or gradient_ops.gradients(flat_target, source)[0] is None:
+            if not self._counts(source) or gradient_ops.gradients(flat_target, source, stop_gradients=stops)[0] is None:
                 made.append(None)
                 continue
             value = convert_to_tensor(source)
-            rows = map_fn(lambda j, source=source: convert_to_tensor(gradient_ops.gradients(flat_target[j], source)[0]),
+            rows = map_fn(lambda j, source=source: convert_to_tensor(gradient_ops.gradients(flat_target[j], source, stop_gradients=stops)[0]),
                           apply("Range", [0, array_ops.size(flat_target), 1]), dtype=value.dtype.base_dtype)
             shape = array_ops.concat([array_ops.shape(target), array_ops.shape(value)], 0)
             made.append(array_ops.reshape(rows, shape))

@@ -88,9 +88,9 @@ _NAMED = {"MaxNorm": MaxNorm, "NonNeg": NonNeg, "UnitNorm": UnitNorm, "MinMaxNor
           "non_neg": NonNeg, "unit_norm": UnitNorm, "min_max_norm": MinMaxNorm}
 
 
-def serialize(constraint: Constraint) -> dict[str, Any]:
-    """The class and the configuration."""
-    return {"class_name": type(constraint).__name__, "config": constraint.get_config()}
+def serialize(constraint: Constraint | None) -> dict[str, Any] | None:
+    """The class and the configuration; None of None."""
+    return None if constraint is None else {"class_name": type(constraint).__name__, "config": constraint.get_config()}
 
 
 def deserialize(config: str | Mapping[str, Any], custom_objects: Mapping[str, object] | None = None) -> Constraint:

@@ -44,9 +44,9 @@ TruncatedNormal = truncated_normal = _with_defaults(init_ops.TruncatedNormal, "T
 constant, identity, ones, orthogonal, zeros = Constant, Identity, Ones, Orthogonal, Zeros
 
 
-def serialize(initializer: Initializer) -> dict[str, Any]:
-    """The class and the configuration."""
-    return {"class_name": type(initializer).__name__, "config": initializer.get_config()}
+def serialize(initializer: Initializer | None) -> dict[str, Any] | None:
+    """The class and the configuration; None of None."""
+    return None if initializer is None else {"class_name": type(initializer).__name__, "config": initializer.get_config()}
 
 
 def deserialize(config: str | Mapping[str, Any], custom_objects: Mapping[str, object] | None = None) -> Initializer:

@@ -64,9 +64,9 @@ def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:
     return L1L2(l1=l1, l2=l2)
 
 
-def serialize(regularizer: Regularizer) -> dict[str, Any]:
-    """The class and the configuration."""
-    return {"class_name": type(regularizer).__name__, "config": regularizer.get_config()}
+def serialize(regularizer: Regularizer | None) -> dict[str, Any] | None:
+    """The class and the configuration; None of None."""
+    return None if regularizer is None else {"class_name": type(regularizer).__name__, "config": regularizer.get_config()}
 
 
 def deserialize(config: str | Mapping[str, Any], custom_objects: Mapping[str, object] | None = None) -> Regularizer:

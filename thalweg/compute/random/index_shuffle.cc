@@ -5,6 +5,8 @@
 #include <bit>
 #include <string_view>
 
+#include "thalweg/compute/interruption.h"
+
 namespace thalweg::compute {
 namespace {
 
@@ -38,6 +40,7 @@ IndexShuffle::IndexShuffle(const std::array<uint32_t, 3>& key, uint64_t max_inde
 uint64_t IndexShuffle::operator()(uint64_t index) const {
   if (max_index_ == 0) return 0;
   do {
+    Interruption::Look();
     index = Encrypted(index);
   } while (index > max_index_);
   return index;

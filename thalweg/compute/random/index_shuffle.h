@@ -20,7 +20,8 @@ namespace thalweg::compute {
 class IndexShuffle {
  public:
   IndexShuffle(const std::array<uint32_t, 3>& key, uint64_t max_index, int rounds);
-  // For index <= max_index.
+  // For index <= max_index. Takes at most as many rounds as its blocks have values, 65,536 where
+  // max_index is small: looks whether the step was cancelled (interruption.h).
   uint64_t operator()(uint64_t index) const;
 
  private:

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/base/test_temporary_directory.h"
+#include "thalweg/testing/kernel_call.h"
 #include "thalweg/testing/op_case.h"
 
 namespace thalweg {
@@ -55,6 +56,12 @@ TEST(WholeFileTest, MatchesOfAllPatternsAreSorted) {
   const auto matrix = RunOp(
       "MatchingFiles", {Tensor::Of<std::string>(std::vector<std::string>{"a", "b"}, Shape{1, 2})});
   EXPECT_EQ(matrix.status().code(), Code::kInvalidArgument);
+}
+
+TEST(WholeFileTest, ACancelledStepLooksForNoMorePatterns) {
+  KernelCall call("MatchingFiles", {Tensor::Scalar("/*")});
+  call.cancellation().Cancel();
+  EXPECT_EQ(call.Run().code(), Code::kCancelled);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/list/list_shape.h"
@@ -205,9 +206,11 @@ class ConcatCpu : public Kernel {
       given_lengths = ctx.input(2).flat<int64_t>();
     }
     ASSIGN_OR_RETURN(element, element.MergeWith(list->element_shape()));
-    ASSIGN_OR_RETURN(const std::vector<Shape> shapes, Shapes(*list, element, given_lengths));
+    compute::CancelLooks looks(ctx.work());
+    ASSIGN_OR_RETURN(const std::vector<Shape> shapes, Shapes(*list, element, given_lengths, looks));
     PieceShapes pieces(RestOf(element));
     for (size_t i = 0; i < shapes.size(); ++i) {
+      RETURN_IF_ERROR(looks.Did());
       RETURN_IF_ERROR(pieces.Add(static_cast<int64_t>(i), shapes[i]));
     }
     if (shapes.empty() && !RestOf(element).IsFullyDefined()) {
@@ -252,7 +255,8 @@ class ConcatCpu : public Kernel {
   // The shape of each element; those that are not set have what `element` and the given lengths
   // say, else what all others have.
   static Result<std::vector<Shape>> Shapes(const TensorList& list, const PartialShape& element,
-                                           std::span<const int64_t> lengths) {
+                                           std::span<const int64_t> lengths,
+                                           compute::CancelLooks& looks) {
     std::vector<Shape> shapes;
     PartialShape rest = RestOf(element);
     for (int64_t i = 0; i < list.size() && !rest.IsFullyDefined(); ++i) {
@@ -260,6 +264,7 @@ class ConcatCpu : public Kernel {
     }
     const int64_t common = CommonLength(list);
     for (int64_t i = 0; i < list.size(); ++i) {
+      RETURN_IF_ERROR(looks.Did());
       if (!list.at(i).empty()) {
         if (!element.Admits(list.at(i).shape())) {
           return InvalidArgument("Incompatible shapes: element ", i, " has shape ",

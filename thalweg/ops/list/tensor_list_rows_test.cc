@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/ops/list/test_lists.h"
+#include "thalweg/testing/kernel_call.h"
 
 namespace thalweg {
 namespace {
@@ -108,6 +109,13 @@ TEST(TensorListRowsTest, ConcatenatesAndSplits) {
   ExpectRefused(split(x, {1, 2}, Ints({1, 2})), "not compatible");
   ExpectTensor(RunList("TensorListConcat", {ListOf(kTwoRows, Ints({2}))}, OfFloats()),
                Floats({1, 2, 3, 4}));
+}
+
+TEST(TensorListRowsTest, ACancelledStepJoinsNoMoreRows) {
+  const Tensor many = ListOf(Tensor::Of<float>(std::vector<float>(40'000), Shape{20'000, 2}));
+  KernelCall call("TensorListConcat", {many}, OfFloats());
+  call.cancellation().Cancel();
+  EXPECT_EQ(call.Run().code(), Code::kCancelled);
 }
 
 }  // namespace

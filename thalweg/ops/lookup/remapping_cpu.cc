@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "thalweg/base/file_system.h"
+#include "thalweg/compute/cancel_looks.h"
 #include "thalweg/compute/sort.h"
 #include "thalweg/io/bundle_reader.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -18,11 +19,12 @@ Result<std::string> TextScalar(const Tensor& tensor, std::string_view what) {
   return InvalidArgument(what, " should be a single string, but got ", tensor.shape());
 }
 
-Result<std::vector<std::string>> LinesOf(const std::string& path) {
+Result<std::vector<std::string>> LinesOf(const std::string& path, compute::CancelLooks& looks) {
   PosixFileSystem files;
   ASSIGN_OR_RETURN(const std::string text, ReadFile(files, path));
   std::vector<std::string> lines;
   for (std::string_view rest = text; !rest.empty();) {
+    RETURN_IF_ERROR(looks.Did());
     const size_t end = rest.find('\n');
     std::string line(rest.substr(0, end));
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
@@ -49,17 +51,19 @@ class GenerateVocabRemappingCpu : public Kernel {
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(const std::string new_path, TextScalar(ctx.input(0), "new_vocab_file"));
     ASSIGN_OR_RETURN(const std::string old_path, TextScalar(ctx.input(1), "old_vocab_file"));
-    ASSIGN_OR_RETURN(const std::vector<std::string> lines, LinesOf(new_path));
+    compute::CancelLooks looks(ctx.work());
+    ASSIGN_OR_RETURN(const std::vector<std::string> lines, LinesOf(new_path, looks));
     const auto size = static_cast<int64_t>(lines.size());
     if (count_ > size || offset_ > size - count_) {
       return InvalidArgument(
           "lookup table size must be larger than last new vocab entry's line: ", new_path, " has ",
           size, " lines, wanted are ", count_, " from line ", offset_);
     }
-    ASSIGN_OR_RETURN(const auto places, PlacesIn(old_path));
+    ASSIGN_OR_RETURN(const auto places, PlacesIn(old_path, looks));
     ASSIGN_OR_RETURN(Tensor * remapping, ctx.AllocateOutput(0, DType::kInt64, Shape{count_}));
     int32_t present = 0;
     for (int64_t i = 0; i < count_; ++i) {
+      RETURN_IF_ERROR(looks.Did());
       const auto found = places.find(lines[static_cast<size_t>(offset_ + i)]);
       if (found != places.end()) ++present;
       remapping->mutable_data<int64_t>()[i] = found == places.end() ? -1 : found->second;
@@ -70,8 +74,9 @@ class GenerateVocabRemappingCpu : public Kernel {
 
  private:
   // The numbers of the lines of the old vocabulary, as far as it counts.
-  Result<std::unordered_map<std::string, int64_t>> PlacesIn(const std::string& path) const {
-    ASSIGN_OR_RETURN(std::vector<std::string> lines, LinesOf(path));
+  Result<std::unordered_map<std::string, int64_t>> PlacesIn(const std::string& path,
+                                                            compute::CancelLooks& looks) const {
+    ASSIGN_OR_RETURN(std::vector<std::string> lines, LinesOf(path, looks));
     if (old_size_ > static_cast<int64_t>(lines.size())) {
       return InvalidArgument("Invalid vocab_size in ", path, ": expected ", old_size_, " but got ",
                              lines.size());
@@ -79,6 +84,7 @@ class GenerateVocabRemappingCpu : public Kernel {
     if (old_size_ >= 0) lines.resize(static_cast<size_t>(old_size_));
     std::unordered_map<std::string, int64_t> places;
     for (std::string& line : lines) {
+      RETURN_IF_ERROR(looks.Did());
       const auto place = static_cast<int64_t>(places.size());
       const auto [at, is_new] = places.try_emplace(std::move(line), place);
       if (!is_new) {
@@ -163,6 +169,7 @@ class LoadAndRemapMatrixCpu : public Kernel {
     }
     RETURN_IF_ERROR(compute::Sort(ctx.work(), wanted.begin(), wanted.end()));
     for (size_t i = 0; i < wanted.size();) {
+      if (ctx.work().cancelled()) return Cancelled("the step was cancelled");
       const int64_t begin = wanted[i].first;
       int64_t end = wanted.back().first + 1;
       if (most_rows_ > 0 && end - begin > most_rows_) end = begin + most_rows_;
@@ -192,7 +199,9 @@ class LoadAndRemapMatrixCpu : public Kernel {
     const Tensor &columns = ctx.input(3), &values = ctx.input(4);
     const int64_t* const rows = ctx.input(2).data<int64_t>();
     int64_t missing = 0;
+    compute::CancelLooks looks(ctx.work());
     for (int64_t i = 0; i < rows_ * columns_; ++i) {
+      RETURN_IF_ERROR(looks.Did());
       const bool has_row = rows[i / columns_] >= 0;
       if (has_row && (columns.num_elements() == 0 || columns.data<int64_t>()[i % columns_] >= 0)) {
         continue;

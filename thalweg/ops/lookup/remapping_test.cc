@@ -5,6 +5,7 @@
 #include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/ops/lookup/test_tables.h"
+#include "thalweg/testing/kernel_call.h"
 
 namespace thalweg {
 namespace {
@@ -44,6 +45,14 @@ TEST_F(VocabularyTest, Places) {
   Expect(Files(), Attrs(0, 0), {}, 0);
   Expect(Files("a\na\nb"), Attrs(0, 3), {0, 0, 1}, 3);
   Expect(Files("a\r\nb"), Attrs(0, 2), {0, 1}, 2);
+}
+
+TEST_F(VocabularyTest, ACancelledStepReadsNoMoreLines) {
+  std::string lines;
+  for (int i = 0; i < 100'000; ++i) lines += std::to_string(i) + "\n";
+  KernelCall call("GenerateVocabRemapping", Files(lines, lines), Attrs(0, 4));
+  call.cancellation().Cancel();
+  EXPECT_EQ(call.Run().code(), Code::kCancelled);
 }
 
 TEST_F(VocabularyTest, Refusals) {

@@ -78,6 +78,31 @@ TEST_F(SharedQueueTest, ReferencesAndHandlesLeadToOneQueue) {
   EXPECT_TRUE((*runner_.Run({}, {closed}))[0].scalar<bool>());
 }
 
+// The nodes have found their queue already, and must not go on with what its container has dropped.
+TEST_F(SharedQueueTest, WhatItsContainerHasDroppedIsMadeAnew) {
+  const Output handle = Queue("FIFOQueueV2"), reference = Queue("FIFOQueue");
+  Node* const put =
+      b_.OpNode("QueueEnqueueV2", {handle, b_.Const(Tensor::Scalar(7))}, {{"Tcomponents", kInts}});
+  Node* const destroy = b_.OpNode("DestroyResourceOp", {handle});
+  const std::vector<Output> sizes = {b_.Op("QueueSizeV2", {handle}),
+                                     b_.Op("QueueSize", {reference})};
+  const auto expect_sizes = [&](int32_t size) {
+    const std::vector<Tensor> found = *runner_.Run({}, sizes);
+    EXPECT_EQ(found[0].scalar<int32_t>(), size);
+    EXPECT_EQ(found[1].scalar<int32_t>(), size);
+  };
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(RunNode(put).ok());
+    expect_sizes(1);
+    ASSERT_TRUE(RunNode(destroy).ok());
+    expect_sizes(0);
+    ASSERT_TRUE(RunNode(put).ok());
+    expect_sizes(1);
+    runner_.resources().ResetContainer("");
+    expect_sizes(0);
+  }
+}
+
 TEST_F(SharedQueueTest, OneNameIsOneQueue) {
   ASSERT_TRUE(RunNode(Queue("FIFOQueueV2").node).ok());
   const auto words = [&](std::string_view op, AttrMap attrs) {

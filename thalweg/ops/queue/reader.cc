@@ -25,6 +25,7 @@ void Reader::GiveTurn() {
   {
     MutexLock lock(mutex_);
     is_taken_ = false;
+    if (IsEmpty(0)) return;
     AdvanceAll(&ended);
   }
   End(std::move(ended));
@@ -34,21 +35,8 @@ WaiterQueues::Progress Reader::Advance(Waiter&) {
   return std::exchange(is_taken_, true) ? Progress::kNone : Progress::kEnded;
 }
 
-int64_t Reader::produced() const {
-  MutexLock lock(mutex_);
-  return counts_.produced;
-}
-
-int64_t Reader::finished() const {
-  MutexLock lock(mutex_);
-  return counts_.finished;
-}
-
 Status Reader::Begin(const std::string& work) {
-  {
-    MutexLock lock(mutex_);
-    ++counts_.started;
-  }
+  ++counts_.started;
   work_ = work;
   RETURN_IF_ERROR(source_->Begin(work));
   has_work_ = true;
@@ -57,8 +45,7 @@ Status Reader::Begin(const std::string& work) {
 
 void Reader::EndWork() {
   has_work_ = false;
-  MutexLock lock(mutex_);
-  counts_.finished = counts_.started;
+  counts_.finished = counts_.started.load();
 }
 
 Result<std::optional<SourceRecord>> Reader::Next(const RecordSource::RoomFn& make_room) {
@@ -67,19 +54,21 @@ Result<std::optional<SourceRecord>> Reader::Next(const RecordSource::RoomFn& mak
     return std::optional<SourceRecord>();
   }
   ASSIGN_OR_RETURN(std::optional<SourceRecord> record, source_->Next(make_room));
-  if (record) {
-    MutexLock lock(mutex_);
-    ++counts_.produced;
-  }
+  if (record) ++counts_.produced;
   if (!record || source_->is_one_record()) EndWork();
   return record;
+}
+
+void Reader::SetCounts(int64_t started, int64_t finished, int64_t produced) {
+  counts_.started = started;
+  counts_.finished = finished;
+  counts_.produced = produced;
 }
 
 void Reader::Reset() {
   has_work_ = false;
   work_.clear();
-  MutexLock lock(mutex_);
-  counts_ = {};
+  SetCounts(0, 0, 0);
 }
 
 Result<std::string> Reader::State() const {
@@ -87,11 +76,10 @@ Result<std::string> Reader::State() const {
     return Unimplemented("Reader SerializeState: ", DebugString(),
                          " may be within a file, which no state can say");
   }
-  MutexLock lock(mutex_);
   std::string state;
-  for (const auto& [field, count] :
-       {std::pair(kStartedField, counts_.started), std::pair(kFinishedField, counts_.finished),
-        std::pair(kProducedField, counts_.produced)}) {
+  for (const auto& [field, count] : {std::pair(kStartedField, counts_.started.load()),
+                                     std::pair(kFinishedField, counts_.finished.load()),
+                                     std::pair(kProducedField, counts_.produced.load())}) {
     if (count == 0) continue;
     AppendTag(state, field, WireType::kVarint);
     AppendVarint(state, static_cast<uint64_t>(count));
@@ -135,9 +123,8 @@ Status Reader::Restore(std::string_view state) {
   }
   Reset();
   work_ = work;
-  MutexLock lock(mutex_);
-  counts_ = {static_cast<int64_t>(started), static_cast<int64_t>(finished),
-             static_cast<int64_t>(numbers[kProducedField])};
+  SetCounts(static_cast<int64_t>(started), static_cast<int64_t>(finished),
+            static_cast<int64_t>(numbers[kProducedField]));
   return OkStatus();
 }
 

@@ -11,16 +11,18 @@
 // Errors: those of the source. A record that cannot be read stays the next one.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "thalweg/io/record_source.h"
+#include "thalweg/kernel/contained.h"
 #include "thalweg/resources/waiter_queues.h"
 
 namespace thalweg {
 
-class Reader : public WaiterQueues {
+class Reader : public WaiterQueues, public Contained {
  public:
   // kind: "TextLineReader". The source may use the file system that it was made with.
   Reader(std::string kind, std::string name, std::unique_ptr<FileSystem> fs,
@@ -39,27 +41,29 @@ class Reader : public WaiterQueues {
 
   const std::string& kind() const { return kind_; }
   std::string DebugString() const override { return StrCat(kind_, " '", name_, "'"); }
-  int64_t produced() const EXCLUDES(mutex_);
-  int64_t finished() const EXCLUDES(mutex_);
+  int64_t produced() const { return counts_.produced; }
+  int64_t finished() const { return counts_.finished; }
 
   // With the turn.
   bool has_work() const { return has_work_; }
-  Status Begin(const std::string& work) EXCLUDES(mutex_);
+  Status Begin(const std::string& work);
   // Nothing when the work is done, or there is none.
-  Result<std::optional<SourceRecord>> Next(const RecordSource::RoomFn& make_room) EXCLUDES(mutex_);
-  void Reset() EXCLUDES(mutex_);
+  Result<std::optional<SourceRecord>> Next(const RecordSource::RoomFn& make_room);
+  void Reset();
   // A ReaderBaseState message. Unimplemented for readers that are within a file.
-  Result<std::string> State() const EXCLUDES(mutex_);
-  Status Restore(std::string_view state) EXCLUDES(mutex_);
+  Result<std::string> State() const;
+  Status Restore(std::string_view state);
 
  private:
+  // Changed by who has the turn alone.
   struct Counts {
-    int64_t started = 0;
-    int64_t finished = 0;
-    int64_t produced = 0;
+    std::atomic<int64_t> started{0};
+    std::atomic<int64_t> finished{0};
+    std::atomic<int64_t> produced{0};
   };
   Progress Advance(Waiter& waiter) override REQUIRES(mutex_);
-  void EndWork() EXCLUDES(mutex_);
+  void EndWork();
+  void SetCounts(int64_t started, int64_t finished, int64_t produced);
 
   const std::string kind_;
   const std::string name_;
@@ -68,7 +72,7 @@ class Reader : public WaiterQueues {
   bool has_work_ = false;
   std::string work_;
   bool is_taken_ GUARDED_BY(mutex_) = false;
-  Counts counts_ GUARDED_BY(mutex_);
+  Counts counts_;
 };
 
 }  // namespace thalweg

@@ -31,6 +31,9 @@ class ReaderKernel : public WaitingKernel {
  protected:
   // Nothing: the reader needs work.
   virtual std::optional<Status> Try(Context& ctx, Reader& reader) = 0;
+
+ private:
+  std::optional<Status> TryTurn(Context& ctx, Reader& reader);
 };
 
 // A call that waits, for its turn or for an element; it ends with its Done.
@@ -84,11 +87,16 @@ class ReaderCall final : public DoneSink {
 };
 
 std::optional<Status> ReaderKernel::TryCompute(Context& ctx) {
+  if (Reader* const reader = BorrowedResource<Reader>(ctx)) return TryTurn(ctx, *reader);
   const Result<RefPtr<Reader>> reader = ResourceOf<Reader>(ctx);
   if (!reader.ok()) return reader.status();
-  if (!(*reader)->TryTakeTurn()) return std::nullopt;
-  std::optional<Status> status = Go(ctx, **reader);
-  (*reader)->GiveTurn();
+  return TryTurn(ctx, **reader);
+}
+
+std::optional<Status> ReaderKernel::TryTurn(Context& ctx, Reader& reader) {
+  if (!reader.TryTakeTurn()) return std::nullopt;
+  std::optional<Status> status = Go(ctx, reader);
+  reader.GiveTurn();
   return status;
 }
 

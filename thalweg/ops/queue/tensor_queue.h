@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/kernel/contained.h"
 #include "thalweg/ops/queue/element_store.h"
 #include "thalweg/resources/waiter_queues.h"
 #include "thalweg/tensor/heap_charge.h"
@@ -29,7 +30,7 @@
 
 namespace thalweg {
 
-class TensorQueue : public WaiterQueues {
+class TensorQueue : public WaiterQueues, public Contained {
  public:
   // What the attributes of a node say.
   struct Spec {

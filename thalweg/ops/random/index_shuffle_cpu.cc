@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <type_traits>
 
-#include "thalweg/compute/cancel_looks.h"
+#include "thalweg/compute/interruptible.h"
 #include "thalweg/compute/random/index_shuffle.h"
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -60,9 +60,14 @@ class IndexShuffleCpu : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out,
                      ctx.AllocateOutput(0, kDTypeOf<T>, one ? Shape() : Shape{count}));
     T* const to = out->mutable_data<T>();
-    compute::CancelLooks looks(ctx.work());
+    return compute::Interruptibly(ctx.work(),
+                                  [&] { return Shuffle(index, seed, most, count, to); });
+  }
+
+ private:
+  Status Shuffle(const Tensor& index, const Tensor& seed, const Tensor& most, int64_t count,
+                 T* to) const {
     for (int64_t i = 0; i < count; ++i) {
-      RETURN_IF_ERROR(looks.Did(rounds_));
       const T from = index.data<T>()[index.rank() == 0 ? 0 : i];
       const T last = most.data<T>()[most.rank() == 0 ? 0 : i];
       if constexpr (std::is_signed_v<T>) {
@@ -81,7 +86,6 @@ class IndexShuffleCpu : public Kernel {
     return OkStatus();
   }
 
- private:
   static constexpr int kMostRounds = 64;  // as long as the cipher's constants go
   const int rounds_;
 };

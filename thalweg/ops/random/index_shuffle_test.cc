@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "thalweg/testing/kernel_call.h"
 #include "thalweg/testing/test_values.h"
 
 namespace thalweg {
@@ -17,6 +18,15 @@ void Expect(T most, const Key& key, int64_t rounds, const std::vector<T>& from,
   ExpectOutputs("RandomIndexShuffle",
                 {Numbers<T>(from), Numbers<uint32_t>(key), Tensor::Scalar(most)},
                 {{"rounds", rounds}}, {Numbers<T>(to)});
+}
+
+TEST(IndexShuffleTest, ACancelledStepLooksForNoMorePlaces) {
+  KernelCall call("RandomIndexShuffle",
+                  {Numbers<int32_t>(std::vector<int32_t>(1000, 1)), Numbers<uint32_t>(kSmall),
+                   Tensor::Scalar<int32_t>(1)},
+                  {{"rounds", 4}});
+  call.cancellation().Cancel();
+  EXPECT_EQ(call.Run().code(), Code::kCancelled);
 }
 
 TEST(IndexShuffleTest, RecordedBits) {

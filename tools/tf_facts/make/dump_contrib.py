@@ -1,5 +1,5 @@
-"""Dump what tf.contrib, tf.keras and tf.estimator of the installed TensorFlow 1.15 offer at their first level: names, kinds, argument
-names, defaults; and the names of all modules of the package.
+"""Dump what tf.contrib, tf.keras and tf.estimator of the installed TensorFlow 1.15 offer at their first level, and the modules below
+contrib that programs take names of: names, kinds, argument names, defaults; and the names of all modules of the package.
 
 usage: dump_contrib.py OUT.json OUT_MODULES.txt
 """
@@ -14,9 +14,13 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import tensorflow as tf
 import tensorflow_core
 from tensorflow.python.framework import dtypes
+from tensorflow.python.util import deprecation
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import dump_api
+
+
+BELOW = "compiler.jit distributions.bijectors learn.datasets learn.learn_runner learn.monitors losses.metric_learning".split()
 
 
 def rows(module, path):
@@ -26,7 +30,7 @@ def rows(module, path):
             value = getattr(module, name)
         except Exception:
             continue
-        if isinstance(value, types.ModuleType) or isinstance(value, dtypes.DType):
+        if isinstance(value, types.ModuleType) or isinstance(value, dtypes.DType) or value is deprecation.deprecated:
             continue
         row = None
         if inspect.isclass(value):
@@ -50,6 +54,9 @@ def contrib_modules():
             except Exception:
                 continue
             yield module, "tf.contrib." + name
+    for path in BELOW:
+        folder, name = path.split(".")
+        yield getattr(getattr(tf.contrib, folder), name), "tf.contrib." + path
 
 
 def main(out, modules_out):
@@ -70,9 +77,9 @@ def main(out, modules_out):
     root = os.path.dirname(tensorflow_core.__file__)
     with open(modules_out, "w") as f:
         for where, folders, files in os.walk(root):
-            folders.sort()
+            folders[:] = sorted(n for n in folders if n != "__pycache__")
             path = os.path.relpath(where, root).replace(os.sep, "/")
-            if path.split("/")[0] not in ("python", "contrib", "core", "tools"):
+            if path.split("/")[0] not in ("python", "contrib", "core", "tools", "examples"):
                 continue
             names = sorted(n[:-3] for n in files if n.endswith(".py") and n != "__init__.py" and not n.endswith("_test.py"))
             f.write(" ".join([path + ":"] + names) + "\n")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tw.contrib.learn: the modes of a model function; where a process is in its cluster; texts as numbers of words."""
+"""tw.contrib.learn: the modes of a model function; where a process is in its cluster; experiments; texts as numbers of words; files
+of examples."""
+import importlib
+
 from thalweg.base import names
 
 
@@ -9,13 +12,12 @@ class ModeKeys:
 
 
 def __getattr__(name):
-    if name == "preprocessing":
-        import importlib
-        return importlib.import_module("thalweg.contrib.learn.preprocessing")
-    if name == "RunConfig":
-        from thalweg.contrib.learn import run_config
-        return run_config.RunConfig
+    if name in ("datasets", "learn_runner", "preprocessing"):
+        return importlib.import_module("thalweg.contrib.learn." + name)
+    if name in _HOMES:
+        return getattr(importlib.import_module("thalweg.contrib.learn." + _HOMES[name]), name)
     raise AttributeError(f"module 'thalweg.contrib.learn' has no attribute '{name}'")
 
 
+_HOMES = {"Experiment": "experiment", "RunConfig": "run_config"}
 names.complete(globals())

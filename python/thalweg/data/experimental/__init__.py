@@ -16,6 +16,7 @@ names.complete(globals(), {
     "data.experimental.grouping": "Reducer bucket_by_sequence_length group_by_reducer group_by_window",
     "data.experimental.csv_datasets": "CsvDataset make_csv_dataset",
     "data.experimental.iterator_states": "CheckpointInputPipelineHook make_saveable_from_iterator",
+    "data.experimental.examples": "make_batched_features_dataset parse_example_dataset",
     "data.experimental.databases": "SqlDataset",
     "data.experimental.choosing": "choose_from_datasets rejection_resample sample_from_datasets unique",
     "control.type_specs": "OptionalStructure=OptionalSpec SparseTensorStructure=SparseTensorSpec TensorStructure=TensorSpec "

@@ -2,6 +2,7 @@
 """tw.contrib.losses: tw.losses in their older form: predictions before labels, hinge losses as they are."""
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 from thalweg import losses, nn
@@ -126,6 +127,12 @@ def sparse_softmax_cross_entropy(logits: TensorLike, labels: TensorLike, weights
                                  scope: str | None = None) -> Tensor:
     """Mean cross entropy of exclusive classes, given by number."""
     return losses.sparse_softmax_cross_entropy(labels, logits, weights, scope)
+
+
+def __getattr__(name):
+    if name == "metric_learning":
+        return importlib.import_module("thalweg.contrib.losses.metric_learning")
+    raise AttributeError(f"module 'thalweg.contrib.losses' has no attribute '{name}'")
 
 
 names.complete(globals())

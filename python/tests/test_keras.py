@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.keras without the package `keras`: what needs no model works, the rest says what to install. tests/libraries has models."""
+import sys
+
+import numpy as np
+import pytest
+import thalweg as tw
+from thalweg.keras import loading
+
+without_keras = pytest.mark.skipif(loading.installed(), reason="Keras is installed")
+
+
+@without_keras
+@pytest.mark.parametrize("name", ["Sequential", "Model", "Input", "layers.Dense", "losses.Huber", "metrics.AUC", "models.load_model"])
+def test_what_needs_the_package_says_so(name):
+    value = tw.keras
+    for part in name.split("."):
+        value = getattr(value, part)
+    with pytest.raises(NotImplementedError, match=r"models of tf.keras need Keras 2.3.1: pip install thalweg\[keras\]"):
+        value()
+
+
+@without_keras
+def test_the_package_is_not_looked_for_before_it_is_needed():
+    assert not any(name.startswith("thalweg.keras.library") for name in sys.modules)
+    with pytest.raises(ModuleNotFoundError, match=r"thalweg\[keras\]"):
+        loading.module("layers")
+
+
+def quadratic():
+    x = tw.Variable([1.0, -2.0], use_resource=True)
+    return x, tw.reduce_sum(tw.square(x))
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "Adamax", "Nadam", "RMSprop", "Adagrad", "Adadelta", "Ftrl"])
+def test_optimizers_go_down(name, run):
+    x, loss = quadratic()
+    optimizer = getattr(tw.keras.optimizers, name)(0.1)
+    step = optimizer.minimize(lambda: loss, [x])
+    with tw.Session() as session:
+        session.run(tw.global_variables_initializer())
+        before = session.run(loss)
+        for _ in range(5):
+            session.run(step)
+        assert session.run(loss) < before and session.run(optimizer.iterations) == 5
+    again = tw.keras.optimizers.deserialize(tw.keras.optimizers.serialize(optimizer))
+    assert again.get_config() == optimizer.get_config()
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "Adamax", "Nadam", "RMSprop", "Adagrad", "Adadelta", "Ftrl"])
+def test_rows_with_a_gradient_are_updated(name):
+    """Rows that stand twice count twice, as in the gradient of the whole table."""
+    values = []
+    for sparse in (True, False):
+        with tw.Graph().as_default():
+            table = tw.Variable(np.ones((4, 2), "f"), use_resource=True)
+            rows = tw.gather(table, [1, 3, 1])
+            loss = tw.reduce_sum(tw.square(rows))
+            gradient = tw.gradients(loss, [table])[0]
+            step = getattr(tw.keras.optimizers, name)(0.1).apply_gradients([(gradient if sparse else tw.convert_to_tensor(gradient), table)])
+            with tw.Session() as session:
+                session.run(tw.global_variables_initializer())
+                session.run(step)
+                values.append(session.run(table))
+    np.testing.assert_allclose(values[0][[1, 3]], values[1][[1, 3]], rtol=1e-5)
+    assert (values[0][[1, 3]] < 1).all() and (values[0][[0, 2]] == 1).all()
+
+
+def test_hyperparameters_are_variables(run):
+    optimizer = tw.keras.optimizers.SGD(lr=0.5)
+    x, loss = quadratic()
+    step = optimizer.minimize(lambda: loss, [x])
+    with tw.Session() as session:
+        session.run(tw.global_variables_initializer())
+        session.run(optimizer.lr.assign(0.25))
+        session.run(step)
+        assert session.run(x).tolist() == [0.5, -1.0]
+    with pytest.raises(TypeError, match="Unexpected keyword argument passed to optimizer: rate"):
+        tw.keras.optimizers.SGD(rate=1)
+    with pytest.raises(ValueError, match="No gradients provided for any variable"):
+        optimizer.apply_gradients([(None, x)])
+
+
+def test_schedules():
+    schedules = tw.keras.optimizers.schedules
+    decay = schedules.ExponentialDecay(1.0, decay_steps=2, decay_rate=0.25)
+    x, loss = quadratic()
+    optimizer = tw.keras.optimizers.SGD(decay)
+    step = optimizer.minimize(lambda: loss, [x])
+    with tw.Session() as session:
+        session.run(tw.global_variables_initializer())
+        session.run(step)
+        assert session.run(x).tolist() == [-1.0, 2.0]
+        session.run(step)
+        assert session.run(x).tolist() == [0.0, 0.0]
+    assert schedules.deserialize(schedules.serialize(decay)).get_config() == decay.get_config()
+    assert tw.keras.optimizers.get(tw.keras.optimizers.serialize(optimizer)).get_config()["learning_rate"]["class_name"] == "ExponentialDecay"
+    piecewise = schedules.PiecewiseConstantDecay([1, 3], [1.0, 0.5, 0.25])
+    with tw.Session() as session:
+        assert session.run([piecewise(tw.constant(s)) for s in (0, 2, 4)]) == [1.0, 0.5, 0.25]

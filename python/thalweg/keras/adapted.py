@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between Keras 2.3 and tf.keras of 1.15: changes of the copy's modules, each made when its module was loaded."""
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import thalweg
+from thalweg import dtypes
+from thalweg.graph.graph import name_scope
+from thalweg.graph.shapes import Dimension, TensorShape
+from thalweg.keras import batches, graph_backend, initializers, utils
+from thalweg.variables.variables import Variable, VariableAggregation, VariableSynchronization
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_training = threading.local()  # .now: what the calls around this one were told of `training`
+
+
+def _library(path):
+    """A module of the copy."""
+    return importlib.import_module("thalweg.keras.library." + path)
+
+
+def _is_library(cls):
+    return cls.__module__.startswith("thalweg.keras.library.")
+
+
+# ---- layers ----
+def _unique_name(cls):
+    """dense, dense_1, dense_2 ..."""
+    stem = _library("engine.base_layer")._to_snake_case(cls.__name__)
+    count = graph_backend.get_uid("layer " + stem) - 1
+    return f"{stem}_{count}" if count else stem
+
+
+def _told_phase(call):
+    """`call`, whose argument `training` is that of the call around it where it is not given."""
+    position = inspect.getfullargspec(call).args.index("training") - 1
+
+    @functools.wraps(call)
+    def told(*args, **kwargs):
+        given = args[position] if len(args) > position else kwargs.get("training")
+        around = getattr(_training, "now", None)
+        if given is None:
+            given = around
+            if len(args) <= position:
+                kwargs["training"] = given
+        _training.now = given
+        try:
+            return call(*args, **kwargs)
+        finally:
+            _training.now = around
+    return told
+
+
+def _told_shape(build):
+    """`build` of a program's layer, which is given a TensorShape."""
+    @functools.wraps(build)
+    def told(input_shape):
+        several = isinstance(input_shape, list) and input_shape and isinstance(input_shape[0], (tuple, list))
+        return build([TensorShape(s) for s in input_shape] if several else TensorShape(input_shape))
+    return told
+
+
+def _wrap_methods(layer):
+    arguments = inspect.getfullargspec(layer.call).args
+    if "training" in arguments:
+        object.__setattr__(layer, "call", _told_phase(layer.call))
+    if not _is_library(type(layer)) and not _is_library_function(type(layer).build):
+        object.__setattr__(layer, "build", _told_shape(layer.build))
+
+
+def _is_library_function(function):
+    return getattr(function, "__module__", "").startswith("thalweg.keras.library.")
+
+
+def _add_weight(self, name=None, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, constraint=None,
+                partitioner=None, use_resource=None, synchronization=VariableSynchronization.AUTO,
+                aggregation=VariableAggregation.NONE, **kwargs):
+    """A variable of the layer."""
+    if partitioner is not None:
+        raise NotImplementedError("partitioner of add_weight of tf.keras.layers.Layer is not implemented in Thalweg")
+    shape = tuple(TensorShape(() if shape is None else shape).as_list())
+    dtype = dtypes.as_dtype(dtype or self.dtype or graph_backend.floatx())
+    if initializer is None:
+        initializer = "glorot_uniform" if dtype.is_floating else "zeros"
+    initializer = initializers.get(initializer)
+    if isinstance(initializer, type):
+        initializer = initializer()
+    if trainable is None:
+        trainable = synchronization != VariableSynchronization.ON_READ
+    weight = Variable(lambda: initializer(shape, dtype=dtype), dtype=dtype, name=name or "Variable", constraint=constraint,
+                      trainable=trainable, use_resource=True, synchronization=synchronization, aggregation=aggregation)
+    weight._keras_shape, weight._uses_learning_phase = shape, False
+    if regularizer is not None:
+        with name_scope("weight_regularizer"):
+            self.add_loss(regularizer(weight))
+    (self._trainable_weights if trainable else self._non_trainable_weights).append(weight)
+    weight._tracked = True
+    return weight
+
+
+def _as_tensor(value):
+    if isinstance(value, (list, tuple)):
+        return [_as_tensor(v) for v in value]
+    return thalweg.convert_to_tensor(value) if isinstance(value, np.ndarray) else value
+
+
+def _shape_of(tensor, computed):
+    """The shape of an output: what the graph knows, and of the rest what the layer says."""
+    known = tensor.shape
+    if computed is not None:
+        computed = tuple(d.value if isinstance(d, Dimension) else d for d in computed)
+    if known.ndims is None:
+        return computed
+    if computed is None or len(computed) != known.ndims:
+        computed = (None,) * known.ndims
+    return tuple(c if k is None else k for k, c in zip(known.as_list(), computed))
+
+
+def _change_base_layer(module):
+    Layer = module.Layer
+    before = {name: vars(Layer)[name] for name in ("__init__", "__call__", "_add_inbound_node")}
+
+    def __init__(self, trainable=True, name=None, dtype=None, dynamic=False, **kwargs):
+        if dynamic:
+            raise NotImplementedError("dynamic=True of tf.keras.layers.Layer is not implemented in Thalweg, which runs graphs")
+        before["__init__"](self, trainable=trainable, name=name or _unique_name(type(self)),
+                           dtype=None if dtype is None else dtypes.as_dtype(dtype).name, **kwargs)
+        _wrap_methods(self)
+
+    def __call__(self, inputs, *args, **kwargs):
+        names = inspect.getfullargspec(self.call).args
+        kwargs.update(zip(names[2:], args))
+        around = getattr(_training, "now", None)
+        if "training" in kwargs and "training" not in names:  # for the layers within
+            _training.now = kwargs.pop("training")
+        regularizer = self.__dict__.get("activity_regularizer")
+        if regularizer is not None:
+            self.__dict__["activity_regularizer"] = lambda x: regularizer(x) / thalweg.cast(thalweg.shape(x)[0], x.dtype)
+        try:
+            return before["__call__"](self, _as_tensor(inputs), **kwargs)
+        finally:
+            _training.now = around
+            if regularizer is not None:
+                self.__dict__["activity_regularizer"] = regularizer
+
+    def _add_inbound_node(self, input_tensors, output_tensors, input_masks, output_masks, input_shapes, output_shapes, arguments=None):
+        outputs = output_tensors if isinstance(output_tensors, list) else [output_tensors]
+        computed = output_shapes if isinstance(output_shapes, list) else [output_shapes]
+        if len(computed) != len(outputs):
+            computed = [None] * len(outputs)
+        before["_add_inbound_node"](self, input_tensors, output_tensors, input_masks, output_masks, input_shapes,
+                                    [_shape_of(t, c) for t, c in zip(outputs, computed)], arguments)
+
+    for changed in (__init__, __call__, _add_inbound_node):
+        setattr(Layer, changed.__name__, changed)
+    Layer.add_weight = Layer.add_variable = _add_weight
+    Layer.trainable_variables = property(lambda self: self.trainable_weights)
+    Layer.non_trainable_variables = property(lambda self: self.non_trainable_weights)
+    Layer.variables = property(lambda self: self.weights)
+
+
+def _change_network(module):
+    Network = module.Network
+    base_init, save_weights = Network._base_init, Network.save_weights
+
+    def _base_init(self, name=None, trainable=True, dtype=None):
+        base_init(self, name=name or _unique_name(type(self)), trainable=trainable, dtype=dtype)
+        _wrap_methods(self)
+
+    def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None, signatures=None, options=None):
+        _library("models").save_model(self, filepath, overwrite, include_optimizer, save_format=save_format)
+
+    def save_weights_of_format(self, filepath, overwrite=True, save_format=None):
+        if save_format in ("tf", "tensorflow") or save_format is None and isinstance(filepath, str) and \
+                not filepath.endswith((".h5", ".keras", ".hdf5")):
+            raise NotImplementedError("Weights of tf.keras models are saved as HDF5 in Thalweg, not as checkpoints: give save_format='h5' "
+                                      "or a name that ends in .h5")
+        save_weights(self, filepath, overwrite)
+
+    Network._base_init, Network.save, Network.save_weights = _base_init, save, save_weights_of_format
+    Network.uses_learning_phase = property(lambda self: True)
+    Network.weights = property(lambda self: [w for layer in self.layers for w in layer.weights])
+    Network.trainable_variables = property(lambda self: self.trainable_weights)
+
+
+# ---- what programs say otherwise ----
+def _change_recurrent(module):
+    for name in ("LSTM", "GRU"):
+        for cls in (getattr(module, name), getattr(module, name + "Cell")):
+            before = cls.__init__
+
+            def __init__(self, *args, _before=before, **kwargs):
+                if len(args) < 3:
+                    kwargs.setdefault("recurrent_activation", "hard_sigmoid")
+                _before(self, *args, **kwargs)
+            cls.__init__ = functools.wraps(before)(__init__)
+
+
+def _metric_name(metric, weighted=False):
+    """The name of a metric in histories and progress bars: `acc` of "accuracy", mean_absolute_error of "mae"."""
+    prefix = "weighted_" if weighted else ""
+    if metric in ("accuracy", "acc", "crossentropy", "ce"):
+        return prefix + ("acc" if metric in ("accuracy", "acc") else "ce")
+    metric = _library("metrics").get(metric)
+    return prefix + (metric.name if hasattr(metric, "name") else metric.__name__)
+
+
+def _change_training_utils(module):
+    module.get_metric_name = _metric_name
+
+
+def _change_losses(module):
+    class CosineSimilarity(module.LossFunctionWrapper):
+        """How much predictions point where the true values do: from -1 to 1, the same way."""
+
+        def __init__(self, axis=-1, reduction=_library("utils.losses_utils").Reduction.SUM_OVER_BATCH_SIZE, name="cosine_similarity"):
+            super().__init__(module.cosine_similarity, reduction=reduction, name=name, axis=axis)
+    proximity = module.cosine_proximity
+
+    def cosine_proximity(y_true, y_pred, axis=-1):
+        return -proximity(y_true, y_pred, axis=axis)
+    module.cosine_similarity = module.cosine_proximity = cosine_proximity
+    module.CosineSimilarity = CosineSimilarity
+
+
+def _change_callbacks(module):
+    """A loss is the mean over samples for arrays, over steps for generators and datasets."""
+    on_batch_end = module.BaseLogger.on_batch_end
+
+    def weighed(self, batch, logs=None):
+        logs = {k: float(v) if k == "loss" else v for k, v in (logs or {}).items()}
+        if self.params.get("samples") is None:
+            logs["size"] = 1
+        on_batch_end(self, batch, logs)
+    module.BaseLogger.on_batch_end = weighed
+
+
+def _change_training_generator(module):
+    """The loss of an evaluation is the mean over its steps, not that of the last."""
+    evaluate = module.evaluate_generator
+    callbacks_module = module.cbks
+
+    class Losses(callbacks_module.Callback):
+        def __init__(self):
+            super().__init__()
+            self.seen = []
+
+        def on_test_batch_end(self, batch, logs=None):
+            self.seen.append(logs["loss"])
+
+    @functools.wraps(evaluate)
+    def evaluate_generator(model, generator, steps=None, callbacks=None, *args, **kwargs):
+        losses = Losses()
+        if isinstance(callbacks, callbacks_module.CallbackList):
+            callbacks.append(losses)
+        else:
+            callbacks = [*(callbacks or []), losses]
+        try:
+            found = evaluate(model, generator, steps, callbacks, *args, **kwargs)
+        finally:
+            if isinstance(callbacks, callbacks_module.CallbackList):
+                callbacks.callbacks.remove(losses)
+        mean = float(np.mean(losses.seen))
+        return [mean, *found[1:]] if isinstance(found, list) else mean
+    module.evaluate_generator = evaluate_generator
+
+
+# ---- files ----
+def _bytes(value):
+    """Texts of HDF5 files are bytes to Keras; h5py 3 gives them as str."""
+    if isinstance(value, list) or isinstance(value, np.ndarray) and value.dtype == object:
+        return [_bytes(v) for v in value]
+    return value.encode() if isinstance(value, str) else value
+
+
+class _Attributes:
+    """Attributes of a group of an HDF5 file, whose texts are bytes."""
+
+    def __init__(self, attributes):
+        self._attributes = attributes
+
+    def __contains__(self, name):
+        return name in self._attributes
+
+    def __getitem__(self, name):
+        return _bytes(self._attributes[name])
+
+
+class _Group:
+    """A group of an HDF5 file with such attributes."""
+
+    def __init__(self, group):
+        self._group, self.attrs = group, _Attributes(group.attrs)
+
+    def __contains__(self, name):
+        return name in self._group
+
+    def __getitem__(self, name):
+        found = self._group[name]
+        return _Group(found) if hasattr(found, "keys") else found
+
+
+def _change_io_utils(module):
+    H5Dict = module.H5Dict
+    getitem = H5Dict.__getitem__
+
+    def __getitem__(self, attr):
+        value = getitem(self, attr)
+        return value if isinstance(self.data, dict) else _bytes(value)
+    H5Dict.__getitem__ = __getitem__
+
+
+def _change_saving(module):
+    for name in ("load_weights_from_hdf5_group", "load_weights_from_hdf5_group_by_name"):
+        before = getattr(module, name)
+        setattr(module, name, functools.wraps(before)(lambda f, *args, _before=before, **kwargs: _before(_Group(f), *args, **kwargs)))
+    save_model, load_model = module.save_model, module.load_model
+
+    def save_model_of_format(model, filepath, overwrite=True, include_optimizer=True, save_format=None, signatures=None, options=None):
+        if save_format in ("tf", "tensorflow") or signatures is not None:
+            raise NotImplementedError("tf.keras models are saved as HDF5 in Thalweg: SavedModels of them are not implemented; "
+                                      "tf.saved_model.simple_save writes one of the model's inputs and outputs")
+        save_model(model, filepath, overwrite, include_optimizer)
+
+    def load_model_of_format(filepath, custom_objects=None, compile=True):
+        if isinstance(filepath, str) and thalweg.gfile.IsDirectory(filepath):
+            raise NotImplementedError(f"{filepath} is a directory: tf.keras models are loaded from HDF5 files in Thalweg; "
+                                      "tf.saved_model.load runs a SavedModel by its signatures")
+        return load_model(filepath, custom_objects=custom_objects, compile=compile)
+    module.save_model = functools.wraps(save_model)(save_model_of_format)
+    module.load_model = functools.wraps(load_model)(load_model_of_format)
+
+
+# ---- what our modules and the copy's share ----
+def _change_generic_utils(module):
+    module._GLOBAL_CUSTOM_OBJECTS = utils.get_custom_objects()
+
+
+def _change_data_utils(module):
+    module.Sequence = utils.Sequence
+
+
+CHANGES = {
+    "callbacks.callbacks": _change_callbacks,
+    "engine.base_layer": _change_base_layer,
+    "engine.network": _change_network,
+    "engine.saving": _change_saving,
+    "engine.training": batches.change_training,
+    "engine.training_generator": _change_training_generator,
+    "engine.training_utils": _change_training_utils,
+    "layers.recurrent": _change_recurrent,
+    "losses": _change_losses,
+    "utils.data_utils": _change_data_utils,
+    "utils.generic_utils": _change_generic_utils,
+    "utils.io_utils": _change_io_utils,
+}
+
+
+def adapt(module: ModuleType, path: str) -> None:
+    """Changes a module of the copy that has just been run."""
+    if path in CHANGES:
+        CHANGES[path](module)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fit, evaluate and predict on datasets: batches that a session takes from an iterator of tf.data, for the loops of generators."""
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import thalweg
+from thalweg import errors
+from thalweg.keras import graph_backend
+
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+
+class RanOut(Exception):
+    """A dataset has fewer batches than were asked for."""
+
+
+def is_input_pipeline(value: object) -> bool:
+    """Whether a value is a dataset or an iterator of one."""
+    return isinstance(value, thalweg.data.Dataset) or hasattr(value, "get_next") and hasattr(value, "output_shapes")
+
+
+def _lists(element):
+    """Several inputs are a list to Keras."""
+    return list(element) if isinstance(element, tuple) else element
+
+
+class Batches:
+    """The batches of a dataset, `steps` of them and then again from the first; without `steps` to the end, once.
+
+    What an iterator adds to the graph is kept with the dataset, so that a model can be fit to it again and again.
+    """
+
+    def __init__(self, source: Any, steps: int | None, argument: str, again: bool) -> None:
+        graph = graph_backend.get_graph()
+        self._initializer = None
+        if hasattr(source, "make_initializable_iterator"):
+            kept = source.__dict__.setdefault("_keras_iterator", {})
+            if graph not in kept:
+                kept.clear()
+                iterator = source.make_initializable_iterator()
+                kept[graph] = iterator.initializer, iterator.get_next(), thalweg.data.experimental.cardinality(source)
+            self._initializer, element, cardinality = kept[graph]
+        else:
+            element, cardinality = source.get_next(), None
+        session = graph_backend.get_session()
+        if steps is None:
+            again, count = True, -2 if cardinality is None else int(session.run(cardinality))
+            if count == -1:
+                raise ValueError(f"When passing an infinitely repeating dataset, you must specify the `{argument}` argument.")
+            if count < 0:
+                raise ValueError(f"How many batches the dataset has is not known before they are read: `{argument}` must be given.")
+            steps = count
+        self.steps, self._again, self._taken = steps, again, 0
+        self._next = session.make_callable(element)
+        self._begin(session)
+
+    def _begin(self, session):
+        if self._initializer is not None:
+            session.run(self._initializer)
+        self._taken = 0
+
+    def __iter__(self) -> Batches:
+        return self
+
+    def __next__(self) -> Any:
+        if self._again and self._taken == self.steps:
+            self._begin(graph_backend.get_session())
+        try:
+            element = self._next()
+        except errors.OutOfRangeError:
+            raise RanOut(f"Your dataset ran out of data after {self._taken} batches") from None
+        self._taken += 1
+        return tuple(_lists(part) for part in element) if isinstance(element, tuple) else element
+
+
+def _refuse(**arguments):
+    for name, value in arguments.items():
+        if value is not None and value is not False and value != 0.0:
+            raise ValueError(f"`{name}` argument is not supported when input `x` is a dataset or a dataset iterator")
+
+
+def change_training(module: ModuleType) -> None:
+    """Model.fit, evaluate and predict take datasets."""
+    Model = module.Model
+    fit, evaluate, predict = Model.fit, Model.evaluate, Model.predict
+
+    def fit_batches(self, x=None, y=None, batch_size=None, epochs=1, verbose=1, callbacks=None, validation_split=0.0, validation_data=None,
+                    shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_steps=None,
+                    validation_freq=1, **kwargs):
+        if is_input_pipeline(validation_data):
+            validation_data = Batches(validation_data, validation_steps, "validation_steps", again=True)
+            validation_steps = validation_data.steps
+        if not is_input_pipeline(x):
+            return fit(self, x, y, batch_size, epochs, verbose, callbacks, validation_split, validation_data, shuffle, class_weight,
+                       sample_weight, initial_epoch, steps_per_epoch, validation_steps, validation_freq, **kwargs)
+        _refuse(y=y, batch_size=batch_size, validation_split=validation_split, sample_weight=sample_weight)
+        batches = Batches(x, steps_per_epoch, "steps_per_epoch", again=False)
+        try:
+            return self.fit_generator(batches, batches.steps, epochs, verbose=verbose, callbacks=callbacks, class_weight=class_weight,
+                                      validation_data=validation_data, validation_steps=validation_steps,
+                                      validation_freq=validation_freq, initial_epoch=initial_epoch, workers=0, shuffle=False)
+        except RanOut as end:
+            logging.getLogger("thalweg").warning("%s; training is interrupted. It needs steps_per_epoch * epochs batches: "
+                                                 "dataset.repeat() makes more.", end)
+            return self.history
+
+    def evaluate_batches(self, x=None, y=None, batch_size=None, verbose=1, sample_weight=None, steps=None, callbacks=None, **kwargs):
+        if not is_input_pipeline(x):
+            return evaluate(self, x, y, batch_size, verbose, sample_weight, steps, callbacks, **kwargs)
+        _refuse(y=y, batch_size=batch_size, sample_weight=sample_weight)
+        batches = Batches(x, steps, "steps", again=False)
+        return self.evaluate_generator(batches, batches.steps, callbacks=callbacks, workers=0, verbose=verbose)
+
+    def predict_batches(self, x, batch_size=None, verbose=0, steps=None, callbacks=None, **kwargs):
+        if not is_input_pipeline(x):
+            return predict(self, x, batch_size, verbose, steps, callbacks, **kwargs)
+        _refuse(batch_size=batch_size)
+        batches = Batches(x, steps, "steps", again=False)
+        return self.predict_generator(batches, batches.steps, callbacks=callbacks, workers=0, verbose=verbose)
+
+    for name, changed, before in (("fit", fit_batches, fit), ("evaluate", evaluate_batches, evaluate), ("predict", predict_batches, predict)):
+        changed.__name__, changed.__doc__ = name, before.__doc__
+        setattr(Model, name, changed)

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of tf.keras.backend to which Keras leaves graphs and sessions: settings, sessions, variables, functions of a graph."""
+from __future__ import annotations
+
+import collections
+import weakref
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import thalweg
+from thalweg import dtypes
+from thalweg.graph import graph as graphs
+from thalweg.graph.default_session import get_default_session
+from thalweg.graph.session import Session
+from thalweg.graph.sparse_tensor import SparseTensor, SparseTensorValue
+from thalweg.graph.tensor import Tensor
+from thalweg.keras.loops import rnn  # noqa: F401  (names of this module)
+from thalweg.keras.output_losses import binary_crossentropy, categorical_crossentropy, sparse_categorical_crossentropy  # noqa: F401
+from thalweg.keras.settings import (  # noqa: F401
+    cast_to_floatx,
+    epsilon,
+    floatx,
+    image_data_format,
+    set_epsilon,
+    set_floatx,
+    set_image_data_format,
+)
+from thalweg.variables.variables import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from thalweg.base.typing import Array, ArrayLike, DTypeLike, TensorLike
+
+_session = None
+_manual_initialization = False
+_counts = weakref.WeakKeyDictionary()  # graph -> {prefix: how many names were made of it}
+get_graph = graphs.get_default_graph
+
+
+# ---- names ----
+def get_uid(prefix: str = "") -> int:
+    """How often this prefix was asked for in the default graph, with this time."""
+    counts = _counts.setdefault(get_graph(), collections.Counter())
+    counts[prefix] += 1
+    return counts[prefix]
+
+
+def reset_uids() -> None:
+    """Begins to count anew, in every graph."""
+    _counts.clear()
+
+
+# ---- sessions ----
+def manual_variable_initialization(value: bool) -> None:
+    """Whether the program gives variables their first values itself."""
+    global _manual_initialization
+    _manual_initialization = bool(value)
+
+
+def _current_session():
+    global _session
+    default = get_default_session()
+    if default is not None:
+        return default
+    if _session is None or _session._closed or _session.graph is not get_graph():
+        _session = Session()
+    return _session
+
+
+def get_session(op_input_list: Iterable[object] = ()) -> Session:
+    """The session of models: the default one, else one that they share. Variables that have no value yet are given their first."""
+    session = _current_session()
+    if not _manual_initialization:
+        _initialize(session)
+    return session
+
+
+def set_session(session: Session) -> None:
+    """Makes models use a session."""
+    global _session
+    _session = session
+
+
+def _initialize(session):
+    """Those variables of the graph that nobody has given a value in this session."""
+    known = session.__dict__.setdefault("_keras_initialized", weakref.WeakSet())
+    with session.graph.as_default():
+        unseen = [v for v in thalweg.global_variables() if v not in known]
+        if not unseen:
+            return
+        known.update(unseen)
+        has_value = session.run([thalweg.is_variable_initialized(v) for v in unseen])
+        session.run(thalweg.variables_initializer([v for v, has in zip(unseen, has_value) if not has]))
+
+
+def clear_session() -> None:
+    """Drops the default graph, the session of models and the count of names."""
+    global _session
+    thalweg.reset_default_graph()
+    reset_uids()
+    _session = None
+
+
+def learning_phase() -> Tensor | int:
+    """1 where a model is trained, 0 where it is used: a tensor of the graph that is 0 unless fed, or what set_learning_phase said."""
+    graph = get_graph()
+    if "_keras_phase" not in graph.__dict__:
+        with graphs.name_scope(""), thalweg.init_scope():
+            graph._keras_phase = thalweg.placeholder_with_default(False, shape=(), name="keras_learning_phase")
+    return graph._keras_phase
+
+
+def set_learning_phase(value: int) -> None:
+    """0 or 1, for the default graph from now on."""
+    if value not in (0, 1):
+        raise ValueError("Expected learning phase to be 0 or 1.")
+    get_graph()._keras_phase = int(value)
+
+
+# ---- variables ----
+def variable(value: object, dtype: DTypeLike | None = None, name: str | None = None, constraint: Any = None) -> Variable | SparseTensor:
+    """A variable of a first value; a sparse matrix of SciPy is a sparse tensor."""
+    dtype = dtypes.as_dtype(floatx() if dtype is None else dtype)
+    if hasattr(value, "tocoo"):
+        rows = value.tocoo()
+        return SparseTensor(np.stack([rows.row, rows.col], 1).astype(np.int64), rows.data, rows.shape)
+    return Variable(value, dtype=dtype, name=name, constraint=constraint, use_resource=True)
+
+
+def constant(value: TensorLike, dtype: DTypeLike | None = None, shape: object = None, name: str | None = None) -> Tensor:
+    """A constant of the type of models unless one is given."""
+    return thalweg.constant(value, dtype=floatx() if dtype is None else dtype, shape=shape, name=name)
+
+
+def placeholder(shape: Sequence[int | None] | None = None, ndim: int | None = None, dtype: DTypeLike | None = None,
+                sparse: bool = False, name: str | None = None) -> Tensor | SparseTensor:
+    """What is fed: of a shape, or of a number of dimensions."""
+    if shape is None and ndim:
+        shape = (None,) * ndim
+    make = thalweg.sparse_placeholder if sparse else thalweg.placeholder
+    return make(floatx() if dtype is None else dtype, shape=shape, name=name)
+
+
+def batch_get_value(tensors: Sequence[TensorLike]) -> list[Array]:
+    """The values of variables."""
+    return get_session(tensors).run(list(tensors)) if tensors else []
+
+
+def _assignment(x):
+    """(what is fed, what assigns it) of a variable, made once."""
+    if not hasattr(x, "_keras_assignment"):
+        with x.graph.as_default(), graphs.name_scope(""), thalweg.init_scope():
+            fed = thalweg.placeholder(x.dtype.base_dtype, shape=x.shape)
+            x._keras_assignment = fed, x.assign(fed).op
+    return x._keras_assignment
+
+
+def batch_set_value(tuples: Iterable[tuple[Variable, ArrayLike]]) -> None:
+    """Assigns values to variables, in one step."""
+    rows = [(*_assignment(x), x, value) for x, value in tuples]
+    if rows:
+        feeds = {fed: np.asarray(value, dtype=x.dtype.base_dtype.as_numpy_dtype) for fed, _, x, value in rows}
+        _current_session().run([assign for _, assign, _, _ in rows], feed_dict=feeds)
+        _current_session().__dict__.setdefault("_keras_initialized", weakref.WeakSet()).update(x for _, _, x, _ in rows)
+
+
+def set_value(x: Variable, value: ArrayLike) -> None:
+    """Assigns a value to a variable."""
+    batch_set_value([(x, value)])
+
+
+# ---- functions ----
+class Function:
+    """Runs a part of the graph: a list of arrays in, a list of arrays out, updates behind them."""
+
+    def __init__(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor], updates: Sequence[object] | None = None, name: str | None = None,
+                 feed_dict: dict[Tensor, ArrayLike] | None = None, fetches: Sequence[object] | object = (), options: object = None,
+                 run_metadata: object = None) -> None:
+        for what, given in (("inputs", inputs), ("outputs", outputs), ("updates", updates or [])):
+            if not isinstance(given, (list, tuple)):
+                raise TypeError(f"`{what}` to a Keras backend function should be a list or tuple.")
+        self.inputs, self.outputs, self.name = list(inputs), list(outputs), name
+        with thalweg.control_dependencies([o for o in self.outputs if o is not None]):
+            self.updates_op = thalweg.group(*[thalweg.assign(*u) if isinstance(u, tuple) else u for u in updates or []])
+        self.feed_dict = feed_dict or {}
+        self.fetches = list(fetches) if isinstance(fetches, (list, tuple)) else [fetches]
+        self.run_options, self.run_metadata = options, run_metadata
+        self.fetch_callbacks = {}
+        self._prepared = self._prepared_for = None
+
+    def _feeds(self, values):
+        """(what is fed, its value) of the inputs that have one."""
+        pairs = [(tensor, value) for tensor, value in zip(self.inputs, values) if value is not None]
+        for tensor, value in pairs:
+            if isinstance(value, (Tensor, Variable, SparseTensor)):
+                raise NotImplementedError(f"{tensor.name} is given a tensor: models of tf.keras take arrays and datasets in Thalweg, and "
+                                          "tensors by Input(tensor=...)")
+        return [*pairs, *self.feed_dict.items()]
+
+    def __call__(self, inputs: Sequence[ArrayLike | None]) -> list[Any]:
+        if not isinstance(inputs, (list, tuple)):
+            raise TypeError("`inputs` should be a list or tuple.")
+        session = get_session()
+        feeds = self._feeds(inputs)
+        if any(isinstance(tensor, SparseTensor) for tensor, _ in feeds) or self.run_options or self.run_metadata:
+            fetched = session.run([*self.outputs, *self.fetches, self.updates_op],
+                                  feed_dict={t: _sparse_value(v) if isinstance(t, SparseTensor) else v for t, v in feeds},
+                                  options=self.run_options, run_metadata=self.run_metadata)
+        else:
+            tensors = [tensor for tensor, _ in feeds]
+            prepared_for = session, [id(t) for t in tensors], len(self.fetches)
+            if self._prepared_for != prepared_for:
+                self._prepared = session.make_callable([*self.outputs, *self.fetches, self.updates_op], tensors)
+                self._prepared_for = prepared_for
+            fetched = self._prepared(*[np.asarray(value, dtype=tensor.dtype.as_numpy_dtype) for tensor, value in feeds])
+        for fetch, value in zip(self.fetches, fetched[len(self.outputs):]):
+            if fetch in self.fetch_callbacks:
+                self.fetch_callbacks[fetch](value)
+        return fetched[:len(self.outputs)]
+
+
+def _sparse_value(matrix):
+    rows = matrix.tocoo()
+    return SparseTensorValue(np.stack([rows.row, rows.col], 1).astype(np.int64), rows.data, rows.shape)
+
+
+def function(inputs: Sequence[Tensor], outputs: Sequence[Tensor], updates: Sequence[object] | None = None, **kwargs: object) -> Function:
+    """A Function of tensors."""
+    return Function(inputs, outputs, updates=updates, **kwargs)
+
+
+# ---- values ----
+def hard_sigmoid(x: TensorLike) -> Tensor:
+    """0.2 * x + 0.5, at least 0 and at most 1."""
+    return thalweg.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
+
+
+def _seed(seed):
+    return np.random.randint(10e6) if seed is None else seed
+
+
+def random_normal(shape: TensorLike, mean: float = 0.0, stddev: float = 1.0, dtype: DTypeLike | None = None,
+                  seed: int | None = None) -> Tensor:
+    """Normally distributed values."""
+    return thalweg.random_normal(shape, mean=mean, stddev=stddev, dtype=dtype or floatx(), seed=_seed(seed))
+
+
+def random_uniform(shape: TensorLike, minval: float = 0.0, maxval: float = 1.0, dtype: DTypeLike | None = None,
+                   seed: int | None = None) -> Tensor:
+    """Uniformly distributed values."""
+    return thalweg.random_uniform(shape, minval=minval, maxval=maxval, dtype=dtype or floatx(), seed=_seed(seed))
+
+
+def random_binomial(shape: TensorLike, p: float = 0.0, dtype: DTypeLike | None = None, seed: int | None = None) -> Tensor:
+    """Ones with a probability of p, else zeros."""
+    dtype = dtype or floatx()
+    drawn = thalweg.random_uniform(shape, dtype=dtype, seed=_seed(seed))
+    return thalweg.where(drawn <= p, thalweg.ones(shape, dtype=dtype), thalweg.zeros(shape, dtype=dtype))
+
+
+def truncated_normal(shape: TensorLike, mean: float = 0.0, stddev: float = 1.0, dtype: DTypeLike | None = None,
+                     seed: int | None = None) -> Tensor:
+    """Normally distributed values within two deviations."""
+    return thalweg.truncated_normal(shape, mean, stddev, dtype=dtype or floatx(), seed=_seed(seed))

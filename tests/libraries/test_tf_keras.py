@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.keras, which is the package `keras` adapted: programs whose losses, metrics, names and predictions TensorFlow 1.15 has recorded."""
+import json
+import os
+import subprocess
+import sys
+
+import keras_programs
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+with open(os.path.join(HERE, "keras_recorded.json")) as recorded_file:
+    RECORDED = json.load(recorded_file)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """What the programs give here; they run one behind the other in one process."""
+    done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", os.path.join(HERE, "keras_programs.py")], capture_output=True,
+                          text=True, check=False, cwd=tmp_path_factory.mktemp("keras"))
+    assert done.returncode == 0, done.stderr[-4000:]
+    return json.loads(done.stdout)
+
+
+def differences(wanted, value, where=""):
+    """Where two results differ: numbers by more than a hundred thousandth."""
+    if isinstance(wanted, dict) and isinstance(value, dict) and sorted(wanted) == sorted(value):
+        return [d for k in wanted for d in differences(wanted[k], value[k], f"{where}.{k}")]
+    if isinstance(wanted, list) and isinstance(value, list) and len(wanted) == len(value):
+        return [d for n, (w, v) in enumerate(zip(wanted, value)) for d in differences(w, v, f"{where}[{n}]")]
+    numbers = all(isinstance(x, (int, float)) for x in (wanted, value))
+    same = abs(wanted - value) <= 1e-5 * max(1, abs(wanted)) if numbers else wanted == value
+    return [] if same else [f"{where}: {wanted} there, {value} here"]
+
+
+@pytest.mark.parametrize("name", [program.__name__ for program in keras_programs.PROGRAMS])
+def test_as_recorded(found, name):
+    assert differences(RECORDED[name], found[name]) == []
+
+
+IMPORTS = """
+    import tensorflow as tf
+    from tensorflow import keras
+    from tensorflow.keras import backend as K, layers
+    from tensorflow.keras.layers import Dense
+    from tensorflow.keras.preprocessing.sequence import pad_sequences
+    from tensorflow.python.keras import backend as private
+    from tensorflow.python.keras.engine import base_layer, training
+    from tensorflow.python.keras.layers import recurrent
+    from tensorflow.python.keras.optimizer_v2 import adam
+    from tensorflow.python.keras.utils import tf_utils
+    import tensorflow.keras.models as models
+    assert keras is tf.keras and layers.Dense is Dense is tf.keras.layers.Dense and models.Model is training.Model is tf.keras.Model
+    assert issubclass(Dense, base_layer.Layer) and recurrent.LSTM is layers.LSTM and adam.Adam is keras.optimizers.Adam
+    assert private.get_session is K.get_session or private.get_session() is K.get_session()
+    assert tf.compat.v1.keras.Sequential is tf.keras.Sequential and tf.keras.__version__ == "2.2.4-tf"
+    print(pad_sequences([[1], [2, 3]]).sum())
+"""
+
+BESIDE_KERAS = """
+    import tensorflow as tf
+    import keras
+    assert keras.layers.Dense is not tf.keras.layers.Dense
+    ours, theirs = (k.models.Sequential([k.layers.Dense(2, input_shape=(3,)), k.layers.LeakyReLU()]) for k in (tf.keras, keras))
+    assert [l.name for l in ours.layers] == ["dense", "leaky_re_lu"] and theirs.layers[0].name == "dense_1"
+    print(theirs.count_params() + ours.count_params())
+"""
+
+REFUSED = """
+    import numpy as np
+    import tensorflow as tf
+    def refusal(call, kind=NotImplementedError):
+        try:
+            call()
+        except kind as error:
+            return str(error)
+    L = tf.keras.layers
+    model = tf.keras.Sequential([L.Dense(1, input_shape=(3,))])
+    model.compile("sgd", "mse")
+    assert "SavedModels" in refusal(lambda: model.save("m", save_format="tf"))
+    assert "HDF5" in refusal(lambda: model.save_weights("weights"))
+    assert "directory" in refusal(lambda: tf.keras.models.load_model("."))
+    assert "runs graphs" in refusal(lambda: L.Layer(dynamic=True))
+    assert "tf.keras.layers.DenseFeatures of TensorFlow 1.15 is not implemented" in refusal(lambda: L.DenseFeatures([]))
+    rows = tf.data.Dataset.from_tensor_slices((np.ones((4, 3), "f"), np.ones((4, 1), "f"))).batch(2)
+    assert "infinitely" in refusal(lambda: model.fit(rows.repeat()), ValueError)
+    assert "not known" in refusal(lambda: model.fit(rows.filter(lambda x, y: True)), ValueError)
+    history = model.fit(rows, epochs=3, steps_per_epoch=2, verbose=0)  # ends with a warning, as there is no repeat()
+    print(len(history.history["loss"]))
+"""
+
+
+def test_names_can_be_imported_from_where_tensorflow_has_them(last_number):
+    assert last_number(IMPORTS) == 6
+
+
+def test_it_stands_beside_the_package_it_is_made_of(last_number):
+    assert last_number(BESIDE_KERAS) == 16
+
+
+def test_what_is_not_there_says_so(last_number):
+    assert last_number(REFUSED) == 1
