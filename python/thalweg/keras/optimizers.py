@@ -8,7 +8,7 @@ import thalweg
 from thalweg.base import names
 from thalweg.keras import graph_backend, schedules, utils
 from thalweg.keras.optimizer_base import Optimizer
-from thalweg.keras.schedules import LearningRateSchedule
+from thalweg.keras.schedules import LearningRateSchedule, Rate
 from thalweg.variables.variables import Variable
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from thalweg.graph.tensor import Operation, Tensor
 
 ops = thalweg.raw_ops
-Rate = float | LearningRateSchedule
 
 
 class _Kind(Optimizer):
