@@ -14,12 +14,12 @@ from thalweg.operations.array_layout import ensure_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from thalweg.base.typing import IntLike
     from thalweg.data.experimental.grouping import Reducer
+    from thalweg.data.experimental.transformations import Transformation
     from thalweg.graph.tensor import Tensor
-
-    Transformation = Callable[[Dataset], Dataset]
 
 
 def batch_and_drop_remainder(batch_size: IntLike) -> Transformation:
@@ -70,7 +70,7 @@ def assert_element_shape(expected_shapes: object) -> Transformation:
     return check
 
 
-def reduce_dataset(dataset: Dataset, reducer: Reducer) -> object:
+def reduce_dataset(dataset: Dataset, reducer: Reducer) -> Any:
     """The state that a reducer reaches after all elements; its last function is not called."""
     return dataset.reduce(reducer.init_func(0), reducer.reduce_func)
 
