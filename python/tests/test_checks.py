@@ -43,6 +43,31 @@ def test_does_not_hold(name, x, y):
         check(name)(x, y)
 
 
+def test_what_is_said_begins_as_in_1_15():
+    x, y, fed = tw.constant([1, 5], name="a"), tw.constant([1, 3], name="b"), tw.placeholder(tw.int32, name="fed")
+    failed, shown = "Condition x < y did not hold element-wise:", "x (a:0) = \n[1 5]\ny (b:0) = \n[1 3]"
+    for check_it, words in [
+            (lambda: tw.assert_less(x, y), f"{failed}\n{shown}"),
+            (lambda: tw.assert_less(x, y, message="M"), f"M\n{failed}\n{shown}"),
+            (lambda: tw.assert_negative(x), "\nCondition x < 0 did not hold element-wise:\nx (a:0) = \n[1 5]"),
+            (lambda: run(tw.assert_less(fed, y), {fed: [1, 5]}), f"assertion failed: [{failed}] [x (fed:0) = ] [1 5] [y (b:0) = ] [1 3]"),
+            (lambda: run(tw.assert_less(fed, y, message="M"), {fed: [1, 5]}), f"assertion failed: [M] [{failed}] [x (fed:0) = ] [1 5]")]:
+        with pytest.raises(tw.errors.InvalidArgumentError) as error:
+            check_it()
+        assert error.value.message.partition(" 'assert_less")[2].partition(": ")[2].startswith(words) or error.value.message.startswith(words)
+    for check_it, error, words in [
+            (lambda: tw.assert_equal(x, [1, 2, 3]), ValueError, "Dimensions must be equal, but are 2 and 3"),
+            (lambda: tw.assert_rank(x, 2), ValueError, ".  Tensor a:0 must have rank 2.  Received rank 1, shape (2,)"),
+            (lambda: tw.assert_rank_at_least(x, 2), ValueError, ".  Tensor a:0 must have rank at least 2.  Received rank 1"),
+            (lambda: tw.assert_rank_in(x, (2, 3)), ValueError, ".  Tensor a:0 must have rank in (2, 3).  Received rank 1"),
+            (lambda: tw.assert_integer(tw.constant(1.0, name="c")), TypeError, "  Expected \"x\" to be integer type.  Found: c:0 of dtype <dtype: 'float32'>"),
+            (lambda: tw.assert_type(x, tw.float32), TypeError, "  a:0 must be of type tf.float32; got tf.int32"),
+            (lambda: tw.debugging.assert_proper_iterable(3), TypeError, 'Expected argument "values" to be iterable.  Found: <class \'int\'>')]:
+        with pytest.raises(error) as raised:
+            check_it()
+        assert str(raised.value).startswith(words)
+
+
 def test_signs_and_nearness():
     run([tw.assert_positive([1.0]), tw.assert_non_negative([0]), tw.assert_negative([-1]), tw.assert_non_positive([0.0]),
          tw.debugging.assert_near([1.0], [1.0000001])])

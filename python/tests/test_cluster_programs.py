@@ -152,7 +152,9 @@ def run_tasks(tmp_path, program, tasks):
             for each in started:
                 each.kill()
             ended.append(process.communicate())
-    assert all(process.returncode == 0 for process in started), [errors[-2000:] for _, errors in ended]
+    failed = [f"{arguments[:2]} ended with {process.returncode}:\n{errors[-2000:]}"
+              for process, (_, arguments), (_, errors) in zip(started, tasks, ended) if process.returncode != 0]
+    assert not failed, "\n".join(failed)
     return [line for out, _ in ended for line in out.splitlines()]
 
 

@@ -173,3 +173,33 @@ def test_a_hook_saves_all_iterators_for_an_estimator(tmp_path):
         train(tmp_path / "parts", 4)
     assert len(whole) == 12 and seen == whole
     assert (tmp_path / "parts" / "checkpoint_input").exists()
+
+
+def _rows():
+    return tf.ragged.constant([[[1, 2], [3]], [], [[4], [], [5, 6]], [[7]], [[8, 9]]])
+
+
+def _texts():
+    return tf.ragged.constant([["a", "bc"], [], ["d"], ["e", "f"]], row_splits_dtype=tf.int32)
+
+
+HOLDERS = {
+    "shuffled rows": lambda: Dataset.from_tensor_slices(_rows()).shuffle(3, seed=1),
+    "shuffled batches": lambda: Dataset.from_tensor_slices(_rows()).batch(2).shuffle(2, seed=1).repeat(2),
+    "prefetched": lambda: Dataset.range(9).map(lambda n: tf.ragged.range([n, n + 1])).prefetch(3),
+    "cached": lambda: Dataset.from_tensor_slices(_texts()).batch(1).cache().repeat(2),
+    "texts": lambda: Dataset.from_tensors(_texts()).repeat(6).shuffle(3, seed=1),
+    "in batches of ranges": lambda: Dataset.range(8).map(tf.range).ragged_batch(2).shuffle(3, seed=2),
+    "sparse": lambda: Dataset.from_tensor_slices(tf.SparseTensor([[0, 0], [2, 1], [3, 0]], [5, 6, 7], [5, 3])).shuffle(3, seed=1),
+}
+
+
+def _plain(value):
+    return value.to_list() if hasattr(value, "to_list") else [np.asarray(part).tolist() for part in value]
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+@pytest.mark.parametrize("steps", [0, 1, 2])
+def test_passes_that_hold_rows_go_on_where_they_were(name, steps):
+    state, following = _state_of(HOLDERS[name], steps)
+    assert _plain(_restored(HOLDERS[name], state)) == _plain(following)

@@ -137,3 +137,18 @@ def test_elements_of_an_array_have_one_shape():
     array = tw.TensorArray(tw.float32, 2, element_shape=[2])
     with pytest.raises(ValueError, match=r"Inconsistent shapes: saw \(3,\) but expected \(2,\)"):
         array.write(0, tw.zeros([3]))
+
+
+def test_elements_of_a_list_have_one_type():
+    made = tw.raw_ops.EmptyTensorList(element_shape=-1, max_num_elements=-1, element_dtype=tw.float32)
+    with pytest.raises(ValueError, match="^Trying to push to list with wrong element dtype. List has type float but trying to push element "
+                                         "with type int32"):
+        tw.raw_ops.TensorListPushBack(input_handle=made, tensor=[1])
+    with pytest.raises(ValueError, match="^Expected list with element dtype int32 but got list with element dtype float"):
+        tw.raw_ops.TensorListGetItem(input_handle=made, index=0, element_shape=-1, element_dtype=tw.int32)
+
+
+def test_keys_of_another_type():
+    table = tw.lookup.StaticHashTable(tw.lookup.KeyValueTensorInitializer(["a"], [1], tw.string, tw.int64), -1)
+    with pytest.raises(TypeError, match="^Signature mismatch. Keys must be dtype <dtype: 'string'>, got <dtype: 'int32'>."):
+        table.lookup(tw.constant([1]))

@@ -93,6 +93,29 @@ def test_shapes_of_sizes_that_are_not_known():
             given([[1, 2], [3]], [[10], [20], [30]])
 
 
+def _random_operand(rng, sizes, ragged_rank, known):
+    """An array and the same as a tensor. What is not ragged is of size 1 now and then, or of a size that is known in the step only."""
+    shape = [1 if (axis == 0 or axis > ragged_rank) and rng.random() < 0.35 else size for axis, size in enumerate(sizes)]
+    array = rng.integers(0, 100, shape)
+    if ragged_rank:
+        return array, tf.RaggedTensor.from_tensor(array, ragged_rank=ragged_rank)
+    return array, tf.constant(array) if known else tf.placeholder_with_default(array, [None] * array.ndim)
+
+
+def test_rows_of_one_length_are_broadcast_as_arrays():
+    rng = np.random.default_rng(5)
+    made, wanted = [], []
+    for _ in range(100):
+        sizes = rng.integers(2, 4, rng.integers(2, 5)).tolist()
+        rank = int(rng.integers(1, len(sizes) + 1))
+        a, rows = _random_operand(rng, sizes, int(rng.integers(1, len(sizes))), True)
+        b, other = _random_operand(rng, sizes[len(sizes) - rank:], int(rng.integers(0, rank)), rng.random() < 0.5)
+        made += [rows - other, other - rows]
+        wanted += [a - b, b - a]
+    found = run(made)
+    assert [value.to_list() for value in found] == [array.tolist() for array in wanted]
+
+
 def test_rows_of_a_rank_that_is_not_known():
     rows, others = tf.ragged.placeholder(tf.int32, 1), tf.ragged.placeholder(tf.int32, 1)
     made = [rows + 1, rows * others, tf.reduce_sum(rows), tf.reduce_max(rows, axis=1), tf.abs(-rows)]

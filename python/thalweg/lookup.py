@@ -79,11 +79,11 @@ class TextFileInitializer(TableInitializerBase):
             raise ValueError("Filename required for text file initializer.")
         if key_index < -2 or value_index < -2:
             raise ValueError(f"Invalid key index {key_index} or value index {value_index}.")
-        for index, dtype, what in ((key_index, key_dtype, "key"), (value_index, value_dtype, "value")):
+        for index, dtype, what in ((key_index, key_dtype, "Key"), (value_index, value_dtype, "Value")):
             if index == TextFileIndex.LINE_NUMBER and dtypes.as_dtype(dtype) is not dtypes.int64:
-                raise ValueError(f"Signature mismatch. {what}s must be dtype int64, got {dtype}.")
+                raise ValueError(f"Signature mismatch. {what}s must be dtype {dtypes.int64}, got {dtype}.")
             if index == TextFileIndex.WHOLE_LINE and dtypes.as_dtype(dtype) is not dtypes.string:
-                raise ValueError(f"Signature mismatch. {what}s must be dtype string, got {dtype}.")
+                raise ValueError(f"Signature mismatch. {what}s must be dtype {dtypes.string}, got {dtype}.")
         if vocab_size is not None and vocab_size <= 0:
             raise ValueError(f"Invalid vocab_size {vocab_size}.")
         super().__init__(key_dtype, value_dtype)
@@ -153,7 +153,7 @@ class LookupInterface:
         values = keys.values if isinstance(keys, SparseTensor) else keys
         values = convert_to_tensor(values, None if hasattr(values, "dtype") else self._key_dtype, name="keys")
         if values.dtype.base_dtype is not self._key_dtype:
-            raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype.name}, got {values.dtype.name}.")
+            raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {values.dtype}.")
         found = apply("LookupTableFindV2", [self._handle, values, self._default_value],
                       name=name or f"{self._handle.op.name.split('/')[-1]}_Lookup")
         if not isinstance(keys, SparseTensor):
@@ -271,7 +271,7 @@ class _WithSpareBuckets(LookupInterface):
         """The number of each key, a spare one where the table has none."""
         values = keys.values if isinstance(keys, SparseTensor) else convert_to_tensor(keys, name="keys")
         if values.dtype.base_dtype is not self._key_dtype:
-            raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype.name}, got {values.dtype.name}.")
+            raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {values.dtype}.")
         if self._table is not None and values.dtype.base_dtype is not self._table.key_dtype:
             values = _cast(values, self._table.key_dtype)
         found = self._numbers(values)

@@ -24,7 +24,7 @@ ONLY_2_21 = {"rows[:,::-1]", "deep[:,::-1]", "deep[:,:,::-1]", "bounding_shape o
 
 def theirs(python, program=os.path.join(os.path.dirname(__file__), "ragged_values.py")):
     done = subprocess.run([python, program], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=600, env=their_environment())
+                          stderr=subprocess.PIPE, timeout=1800, env=their_environment())
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     return json.loads(done.stdout)
 

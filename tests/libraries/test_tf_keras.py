@@ -57,6 +57,21 @@ IMPORTS = """
     print(pad_sequences([[1], [2, 3]]).sum())
 """
 
+CALLBACKS = """
+    import numpy as np
+    import tensorflow as tf
+    from tensorflow.keras import callbacks, layers
+    x = layers.Input((3,))
+    model = tf.keras.Model(x, layers.Dense(1)(x))
+    model.add_metric(tf.reduce_sum(model.output), name="total", aggregation="mean")
+    model.compile("sgd", "mse")
+    history = model.fit(np.ones((4, 3)), np.ones((4, 1)), epochs=2, callbacks=[
+        callbacks.TensorBoard("board"), callbacks.CSVLogger("log.csv"), callbacks.ReduceLROnPlateau(monitor="loss")]).history
+    assert open("log.csv").readline().strip() == "epoch,loss,total" and len(history["lr"]) == 2
+    events = [e for f in tf.gfile.ListDirectory("board") for e in tf.train.summary_iterator("board/" + f)]
+    print(len([v for e in events for v in e.summary.value if v.tag == "loss"]))
+"""
+
 BESIDE_KERAS = """
     import tensorflow as tf
     import keras
@@ -81,6 +96,15 @@ REFUSED = """
     assert "HDF5" in refusal(lambda: model.save_weights("weights"))
     assert "directory" in refusal(lambda: tf.keras.models.load_model("."))
     assert "runs graphs" in refusal(lambda: L.Layer(dynamic=True))
+    x = tf.keras.Input((4,))
+    assert "Lambda" in refusal(lambda: tf.keras.Model(x, L.Dense(1)(tf.reshape(L.Dense(4)(x), [-1, 4]))))
+    assert "Lambda" in refusal(lambda: tf.keras.Model(x, tf.nn.relu(L.Dense(4)(x))))
+    assert "run_eagerly" in refusal(lambda: model.compile("sgd", "mse", run_eagerly=True))
+    assert "given a tensor" in refusal(lambda: model.fit(tf.ones((4, 3)), tf.ones((4, 1)), steps_per_epoch=2, verbose=0))
+    class Mine(tf.keras.Model):
+        def call(self, x):
+            return x
+    assert "save_weights" in refusal(lambda: Mine().save("mine.h5"))
     assert "tf.keras.layers.DenseFeatures of TensorFlow 1.15 is not implemented" in refusal(lambda: L.DenseFeatures([]))
     rows = tf.data.Dataset.from_tensor_slices((np.ones((4, 3), "f"), np.ones((4, 1), "f"))).batch(2)
     assert "infinitely" in refusal(lambda: model.fit(rows.repeat()), ValueError)
@@ -92,6 +116,10 @@ REFUSED = """
 
 def test_names_can_be_imported_from_where_tensorflow_has_them(last_number):
     assert last_number(IMPORTS) == 6
+
+
+def test_callbacks_write_files(last_number):
+    assert last_number(CALLBACKS) == 2
 
 
 def test_it_stands_beside_the_package_it_is_made_of(last_number):

@@ -202,12 +202,13 @@ def _sources(path):
         _, first, *_ = parts = path.split(".")
         found = [f"contrib.{first}", *(f"contrib.{first}.{part}" for part in parts[-2:])]
         return found + (["compatibility.stand_ins"] if parts[-1] == "tpu_function" else [])
+    library = []
     if path.startswith("python.keras.") and not path.startswith("python.keras.optimizer_v2") and loading.installed():
         inner = loading.place(path.removeprefix("python.keras."))
-        return [*([f"keras.library.{inner}"] if inner else []), *(["keras.graph_backend"] if inner == "backend" else []), "keras"]
+        library = [*([f"keras.library.{inner}"] if inner else []), *(["keras.graph_backend"] if inner == "backend" else [])]
     while path not in _SOURCES:
         path = path.rpartition(".")[0]
-    return _SOURCES[path].split()
+    return library + _SOURCES[path].split()
 
 
 # ---- small pieces that only TensorFlow's private modules have ----
@@ -282,7 +283,18 @@ def silence():
 
 
 def register_symbolic_tensor_type(cls_type):
-    """Models of Keras may take values of this class; there are no models of tf.keras here that could ask."""
+    """Models of Keras may take values of this class: those of tf.keras take what becomes a tensor here."""
+
+
+def get_reachable_from_inputs(inputs, targets=None):
+    """What depends on these tensors, of all or of the targets."""
+    waiting, found = list(inputs), set(inputs)
+    while waiting:
+        for op in waiting.pop().consumers():
+            new = [output for output in op.outputs if output not in found]
+            found.update(new)
+            waiting.extend(new)
+    return found if targets is None else found & set(targets)
 
 
 def do_not_convert(func=None, *args, **kwargs):

@@ -14,26 +14,25 @@ from thalweg.operations.array_layout import ensure_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from thalweg.base.typing import IntLike
     from thalweg.data.experimental.grouping import Reducer
     from thalweg.graph.tensor import Tensor
 
-    Transformation = Callable[[Dataset], Dataset]
 
-
-def batch_and_drop_remainder(batch_size: IntLike) -> Transformation:
+def batch_and_drop_remainder(batch_size: IntLike) -> Callable[[Dataset], Dataset]:
     """Batches that are all whole."""
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
-def padded_batch_and_drop_remainder(batch_size: IntLike, padded_shapes: object, padding_values: object = None) -> Transformation:
+def padded_batch_and_drop_remainder(batch_size: IntLike, padded_shapes: object, padding_values: object = None) -> Callable[[Dataset], Dataset]:
     """Padded batches that are all whole."""
     return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
 
 
 def sliding_window_batch(window_size: IntLike, stride: IntLike | None = None, window_shift: IntLike | None = None,
-                         window_stride: IntLike = 1) -> Transformation:
+                         window_stride: IntLike = 1) -> Callable[[Dataset], Dataset]:
     """Batches of `window_size` elements, each `window_stride` after the one before; a batch begins `window_shift` elements after
     the one before, which is `stride` by its older name, or 1."""
     if stride is not None and window_shift is not None:
@@ -50,12 +49,12 @@ def _zipped(parts: tuple[object, ...]) -> Dataset:
     return parts[0] if len(parts) == 1 and isinstance(parts[0], Dataset) else Dataset.zip(parts[0] if len(parts) == 1 else parts)
 
 
-def sloppy_interleave(map_func: Callable[..., Dataset], cycle_length: IntLike, block_length: IntLike = 1) -> Transformation:
+def sloppy_interleave(map_func: Callable[..., Dataset], cycle_length: IntLike, block_length: IntLike = 1) -> Callable[[Dataset], Dataset]:
     """Elements of several datasets, of whichever has one."""
     return transformations.parallel_interleave(map_func, cycle_length, block_length, sloppy=True)
 
 
-def assert_element_shape(expected_shapes: object) -> Transformation:
+def assert_element_shape(expected_shapes: object) -> Callable[[Dataset], Dataset]:
     """Elements have these shapes, each as far as it is known: a ValueError where they cannot, an error of the step where they do not."""
     def check(dataset: Dataset) -> Dataset:
         found = dataset.output_shapes
@@ -70,7 +69,7 @@ def assert_element_shape(expected_shapes: object) -> Transformation:
     return check
 
 
-def reduce_dataset(dataset: Dataset, reducer: Reducer) -> object:
+def reduce_dataset(dataset: Dataset, reducer: Reducer) -> Any:
     """The state that a reducer reaches after all elements; its last function is not called."""
     return dataset.reduce(reducer.init_func(0), reducer.reduce_func)
 

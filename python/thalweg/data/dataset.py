@@ -26,6 +26,7 @@ from thalweg.graph.sparse_tensor import SparseTensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from thalweg.base.typing import IntLike, Text
     from thalweg.data.iterators import Iterator
@@ -88,22 +89,22 @@ class Dataset(LaterMethods):
 
     # ---- what the elements are ----
     @property
-    def element_spec(self) -> object:
+    def element_spec(self) -> Any:
         """The structure of the elements' specifications."""
         return self._element_spec
 
     @property
-    def output_types(self) -> object:
+    def output_types(self) -> Any:
         """The structure of the components' types."""
         return nest.map_structure(lambda s: getattr(s, "dtype", dtypes.variant), self._element_spec)
 
     @property
-    def output_shapes(self) -> object:
+    def output_shapes(self) -> Any:
         """The structure of the components' shapes."""
         return nest.map_structure(lambda s: getattr(s, "shape", TensorShape([])), self._element_spec)
 
     @property
-    def output_classes(self) -> object:
+    def output_classes(self) -> Any:
         """The structure of the components' classes."""
         return nest.map_structure(lambda s: s.value_type, self._element_spec)
 
@@ -388,7 +389,7 @@ class Dataset(LaterMethods):
         return self._made("WindowDataset", [_int64(size), _int64(size if shift is None else shift), _int64(stride),
                                             convert_to_tensor(drop_remainder, dtypes.bool)], None, spec, name)
 
-    def reduce(self, initial_state: object, reduce_func: Callable[..., object], name: str | None = None) -> object:
+    def reduce(self, initial_state: object, reduce_func: Callable[..., object], name: str | None = None) -> Any:
         """The state after `reduce_func(state, element)` has made a next state of each element."""
         return reducing.reduce(self, initial_state, reduce_func, name)
 

@@ -12,6 +12,8 @@ from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph_util import extract_sub_graph
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from thalweg.data.dataset import Dataset
     from thalweg.graph.tensor import Operation, Tensor
 
@@ -76,7 +78,7 @@ class Iterator:
             raise TypeError(f"Expected elements of {self._element_spec} but got a dataset of {dataset.element_spec}")
         return apply("MakeIterator", [dataset._variant, self._iterator_resource], name=name)
 
-    def get_next(self, name: str | None = None) -> object:
+    def get_next(self, name: str | None = None) -> Any:
         """The next element, each time that a step needs it: all results of one call are of one element.
 
         Parameters
@@ -115,22 +117,22 @@ class Iterator:
         return self._string_handle
 
     @property
-    def element_spec(self) -> object:
+    def element_spec(self) -> Any:
         """The structure of the elements' specifications."""
         return self._element_spec
 
     @property
-    def output_types(self) -> object:
+    def output_types(self) -> Any:
         """The structure of the components' types."""
         return nest.map_structure(lambda s: getattr(s, "dtype", dtypes.variant), self._element_spec)
 
     @property
-    def output_shapes(self) -> object:
+    def output_shapes(self) -> Any:
         """The structure of the components' shapes."""
         return nest.map_structure(lambda s: getattr(s, "shape", None), self._element_spec)
 
     @property
-    def output_classes(self) -> object:
+    def output_classes(self) -> Any:
         """The structure of the components' classes."""
         return nest.map_structure(lambda s: s.value_type, self._element_spec)
 

@@ -10,6 +10,7 @@ from thalweg.data.experimental import choosing, grouping, transformations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from thalweg.base.typing import DTypeLike, IntLike, Text
     from thalweg.data.dataset import Dataset
@@ -149,7 +150,7 @@ class LaterMethods:
         """What `scan_func(state, element)`, which gives (next state, element), makes of each element."""
         return transformations.scan(initial_state, scan_func)(self)
 
-    def get_single_element(self, name: str | None = None) -> object:
+    def get_single_element(self, name: str | None = None) -> Any:
         """The one element; InvalidArgumentError when the step runs and there is none, or more."""
         return reducing.single_element(self, name)
 

@@ -14,6 +14,7 @@ from thalweg.graph.ops import apply, convert_to_tensor, group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from thalweg.data.dataset import Dataset
     from thalweg.graph.tensor import Operation, Tensor
@@ -74,11 +75,11 @@ class MultiDeviceIterator:
         return self._initializer
 
     @property
-    def element_spec(self) -> object:
+    def element_spec(self) -> Any:
         """The structure of the elements' specifications."""
         return self._element_spec
 
-    def get_next(self, device: str | None = None) -> object:
+    def get_next(self, device: str | None = None) -> Any:
         """The next element of each device, a list of them; or of the one named."""
         if device is not None:
             return self._of(device).get_next()

@@ -5,21 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from thalweg.data.dataset import Dataset
     from thalweg.data.iterators import Iterator
 
 
-def get_output_types(dataset_or_iterator: Dataset | Iterator) -> object:
+def get_output_types(dataset_or_iterator: Dataset | Iterator) -> Any:
     """The structure of the components' types."""
     return dataset_or_iterator.output_types
 
 
-def get_output_shapes(dataset_or_iterator: Dataset | Iterator) -> object:
+def get_output_shapes(dataset_or_iterator: Dataset | Iterator) -> Any:
     """The structure of the components' shapes."""
     return dataset_or_iterator.output_shapes
 
 
-def get_output_classes(dataset_or_iterator: Dataset | Iterator) -> object:
+def get_output_classes(dataset_or_iterator: Dataset | Iterator) -> Any:
     """The structure of the components' classes."""
     return dataset_or_iterator.output_classes
 

@@ -10,6 +10,7 @@ from thalweg.graph.ops import apply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from thalweg.data.dataset import Dataset
 
@@ -19,7 +20,7 @@ def stateful_function(function: Callable[..., object], state_spec: object, eleme
     return ElementFunction(function, (state_spec, element_spec), what)
 
 
-def reduce(dataset: Dataset, initial_state: object, reduce_func: Callable[..., object], name: str | None = None) -> object:
+def reduce(dataset: Dataset, initial_state: object, reduce_func: Callable[..., object], name: str | None = None) -> Any:
     """See Dataset.reduce."""
     spec = structure.spec_of_value(initial_state)
     function = stateful_function(reduce_func, spec, dataset.element_spec, "reduce")
@@ -33,7 +34,7 @@ def reduce(dataset: Dataset, initial_state: object, reduce_func: Callable[..., o
     return structure.from_tensors(spec, structure.as_list(flat))
 
 
-def single_element(dataset: Dataset, name: str | None = None) -> object:
+def single_element(dataset: Dataset, name: str | None = None) -> Any:
     """The one element of a dataset; InvalidArgumentError when the step runs and there is none, or more."""
     spec = dataset.element_spec
     flat = apply("DatasetToSingleElement", [dataset._variant],

@@ -19,6 +19,7 @@ from thalweg.ragged.specs import RaggedTensorSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 
 class Optional:
@@ -36,7 +37,7 @@ class Optional:
         """Whether there is one: a bool scalar."""
         return apply("OptionalHasValue", [self._variant], name=name)
 
-    def get_value(self, name: str | None = None) -> object:
+    def get_value(self, name: str | None = None) -> Any:
         """The value; InvalidArgumentError when the step runs and there is none."""
         flat = apply("OptionalGetValue", [self._variant],
                      {"output_types": types_of(self._value), "output_shapes": shapes_of(self._value)}, name)

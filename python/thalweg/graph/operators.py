@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 @overload
+def cast(x: Tensor, dtype: DTypeLike, name: str | None = None) -> Tensor: ...  # first: checkers take it for what has no type
+@overload
 def cast(x: IndexedSlices, dtype: DTypeLike, name: str | None = None) -> IndexedSlices: ...
 @overload
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor: ...

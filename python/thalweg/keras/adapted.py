@@ -162,6 +162,8 @@ def _change_base_layer(module):
 
     for changed in (__init__, __call__, _add_inbound_node):
         setattr(Layer, changed.__name__, changed)
+    add_metric = Layer.add_metric
+    Layer.add_metric = lambda self, value, aggregation=None, name=None: add_metric(self, value, name)
     Layer.add_weight = Layer.add_variable = _add_weight
     Layer.trainable_variables = property(lambda self: self.trainable_weights)
     Layer.non_trainable_variables = property(lambda self: self.non_trainable_weights)
@@ -170,13 +172,25 @@ def _change_base_layer(module):
 
 def _change_network(module):
     Network = module.Network
-    base_init, save_weights = Network._base_init, Network.save_weights
+    base_init, save_weights, init_graph_network = Network._base_init, Network.save_weights, Network._init_graph_network
+
+    def _init_graph_network(self, inputs, outputs, *args, **kwargs):
+        try:
+            init_graph_network(self, inputs, outputs, *args, **kwargs)
+        except (AttributeError, ValueError) as error:
+            if isinstance(error, ValueError) and "must be the output of a Keras" not in str(error):
+                raise
+            raise NotImplementedError("Functions of TensorFlow between the layers of a functional model are not implemented in Thalweg: a "
+                                      f"tf.keras.layers.Lambda holds them ({error})") from error
 
     def _base_init(self, name=None, trainable=True, dtype=None):
         base_init(self, name=name or _unique_name(type(self)), trainable=trainable, dtype=dtype)
         _wrap_methods(self)
 
     def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None, signatures=None, options=None):
+        if not self._is_graph_network:
+            raise NotImplementedError("A model that is a class of the program has no configuration that could be saved: save_weights keeps "
+                                      "its weights in a file whose name ends in .h5")
         _library("models").save_model(self, filepath, overwrite, include_optimizer, save_format=save_format)
 
     def save_weights_of_format(self, filepath, overwrite=True, save_format=None):
@@ -186,6 +200,7 @@ def _change_network(module):
                                       "or a name that ends in .h5")
         save_weights(self, filepath, overwrite)
 
+    Network._init_graph_network = _init_graph_network
     Network._base_init, Network.save, Network.save_weights = _base_init, save, save_weights_of_format
     Network.uses_learning_phase = property(lambda self: True)
     Network.weights = property(lambda self: [w for layer in self.layers for w in layer.weights])
@@ -242,6 +257,12 @@ def _change_callbacks(module):
             logs["size"] = 1
         on_batch_end(self, batch, logs)
     module.BaseLogger.on_batch_end = weighed
+
+    def _call_batch_hook(self, mode, hook, batch, logs=None):
+        """Without measuring how long callbacks take, which costs more than a small step."""
+        for callback in self.callbacks:
+            getattr(callback, f"on_{mode}_batch_{hook}")(batch, logs or {})
+    module.CallbackList._call_batch_hook = _call_batch_hook
 
 
 def _change_training_generator(module):

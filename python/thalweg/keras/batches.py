@@ -84,9 +84,14 @@ def _refuse(**arguments):
 
 
 def change_training(module: ModuleType) -> None:
-    """Model.fit, evaluate and predict take datasets."""
+    """Model.fit, evaluate and predict take datasets; compile says what it does not take."""
     Model = module.Model
-    fit, evaluate, predict = Model.fit, Model.evaluate, Model.predict
+    fit, evaluate, predict, compile_model = Model.fit, Model.evaluate, Model.predict, Model.compile
+
+    def compile_graph(self, *args, run_eagerly=None, distribute=None, **kwargs):
+        if run_eagerly or distribute is not None:
+            raise NotImplementedError("run_eagerly and distribute of compile of tf.keras.Model are not implemented in Thalweg, which runs graphs")
+        compile_model(self, *args, **kwargs)
 
     def fit_batches(self, x=None, y=None, batch_size=None, epochs=1, verbose=1, callbacks=None, validation_split=0.0, validation_data=None,
                     shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_steps=None,
@@ -122,6 +127,7 @@ def change_training(module: ModuleType) -> None:
         batches = Batches(x, steps, "steps", again=False)
         return self.predict_generator(batches, batches.steps, callbacks=callbacks, workers=0, verbose=verbose)
 
-    for name, changed, before in (("fit", fit_batches, fit), ("evaluate", evaluate_batches, evaluate), ("predict", predict_batches, predict)):
+    for name, changed, before in (("compile", compile_graph, compile_model), ("fit", fit_batches, fit),
+                                  ("evaluate", evaluate_batches, evaluate), ("predict", predict_batches, predict)):
         changed.__name__, changed.__doc__ = name, before.__doc__
         setattr(Model, name, changed)

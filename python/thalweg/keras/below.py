@@ -50,6 +50,14 @@ class functional_ops:
     scan = staticmethod(thalweg.scan)
 
 
+class projector:
+    """Of tensorflow.contrib.tensorboard.plugins, for the callback that writes for TensorBoard."""
+
+    @staticmethod
+    def ProjectorConfig():
+        raise NotImplementedError("embeddings of tf.keras.callbacks.TensorBoard are not implemented in Thalweg")
+
+
 class file_io:
     """Of tensorflow.python.lib.io.file_io."""
 

@@ -86,14 +86,17 @@ def set_session(session: Session) -> None:
 
 def _initialize(session):
     """Those variables of the graph that nobody has given a value in this session."""
+    present = session.graph.get_collection_ref(graphs.GraphKeys.GLOBAL_VARIABLES)
+    if session.__dict__.get("_keras_variables") == (len(present), id(present[-1]) if present else 0):
+        return  # no variable has come since
     known = session.__dict__.setdefault("_keras_initialized", weakref.WeakSet())
     with session.graph.as_default():
-        unseen = [v for v in thalweg.global_variables() if v not in known]
-        if not unseen:
-            return
-        known.update(unseen)
-        has_value = session.run([thalweg.is_variable_initialized(v) for v in unseen])
-        session.run(thalweg.variables_initializer([v for v, has in zip(unseen, has_value) if not has]))
+        unseen = [v for v in present if v not in known]
+        if unseen:
+            has_value = session.run([thalweg.is_variable_initialized(v) for v in unseen])
+            session.run(thalweg.variables_initializer([v for v, has in zip(unseen, has_value) if not has]))
+    known.update(unseen)
+    session._keras_variables = len(present), id(present[-1]) if present else 0
 
 
 def clear_session() -> None:
@@ -189,7 +192,14 @@ class Function:
         self.fetches = list(fetches) if isinstance(fetches, (list, tuple)) else [fetches]
         self.run_options, self.run_metadata = options, run_metadata
         self.fetch_callbacks = {}
-        self._prepared = self._prepared_for = None
+        self._prepared = self._prepared_for = self._types = None
+
+    def _prepare(self, session, tensors):
+        """A call of what is fetched, where arrays alone are fed and nothing else is asked for."""
+        plain = not (any(isinstance(t, SparseTensor) for t in tensors) or self.run_options or self.run_metadata)
+        self._prepared = session.make_callable([*self.outputs, *self.fetches, self.updates_op], tensors) if plain else None
+        self._types = [t.dtype.as_numpy_dtype for t in tensors]
+        self._prepared_for = session, tensors, len(self.fetches)
 
     def _feeds(self, values):
         """(what is fed, its value) of the inputs that have one."""
@@ -205,17 +215,15 @@ class Function:
             raise TypeError("`inputs` should be a list or tuple.")
         session = get_session()
         feeds = self._feeds(inputs)
-        if any(isinstance(tensor, SparseTensor) for tensor, _ in feeds) or self.run_options or self.run_metadata:
+        tensors = [tensor for tensor, _ in feeds]
+        if self._prepared_for != (session, tensors, len(self.fetches)):
+            self._prepare(session, tensors)
+        if self._prepared is None:
             fetched = session.run([*self.outputs, *self.fetches, self.updates_op],
                                   feed_dict={t: _sparse_value(v) if isinstance(t, SparseTensor) else v for t, v in feeds},
                                   options=self.run_options, run_metadata=self.run_metadata)
         else:
-            tensors = [tensor for tensor, _ in feeds]
-            prepared_for = session, [id(t) for t in tensors], len(self.fetches)
-            if self._prepared_for != prepared_for:
-                self._prepared = session.make_callable([*self.outputs, *self.fetches, self.updates_op], tensors)
-                self._prepared_for = prepared_for
-            fetched = self._prepared(*[np.asarray(value, dtype=tensor.dtype.as_numpy_dtype) for tensor, value in feeds])
+            fetched = self._prepared(*[np.asarray(value, dtype) for (_, value), dtype in zip(feeds, self._types)])
         for fetch, value in zip(self.fetches, fetched[len(self.outputs):]):
             if fetch in self.fetch_callbacks:
                 self.fetch_callbacks[fetch](value)

@@ -26,7 +26,7 @@ class Optimizer:
     `_resource_apply_dense` and `_resource_apply_sparse`."""
 
     def __init__(self, name: str, **kwargs: Any) -> None:
-        self.__dict__.update(_hyper={}, _made={}, _slots={}, _weights=[], _name=name, _iterations=None)
+        self.__dict__.update(_hyper={}, _made={}, _slots={}, _weights=[], _shared={}, _name=name, _iterations=None)
         for key, value in kwargs.items():
             if key not in ("clipnorm", "clipvalue", "lr", "decay"):
                 raise TypeError(f"Unexpected keyword argument passed to optimizer: {key}")
@@ -192,6 +192,7 @@ class Optimizer:
                 self._get_hyper(hyper)
             self._create_slots([v for _, v in given])
         with thalweg.name_scope(name or self._name):
+            self._shared.clear()
             self._prepare([v for _, v in given])
             updates = [self._update(gradient, variable) for gradient, variable in given]
             with thalweg.control_dependencies(updates):

@@ -8,7 +8,7 @@ import thalweg
 from thalweg.base import names
 from thalweg.keras import graph_backend, schedules, utils
 from thalweg.keras.optimizer_base import Optimizer
-from thalweg.keras.schedules import LearningRateSchedule
+from thalweg.keras.schedules import LearningRateSchedule, Rate
 from thalweg.variables.variables import Variable
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from thalweg.graph.tensor import Operation, Tensor
 
 ops = thalweg.raw_ops
-Rate = float | LearningRateSchedule
 
 
 class _Kind(Optimizer):
@@ -38,7 +37,17 @@ class _Kind(Optimizer):
         self._told = [*arguments]
 
     def _value(self, name, var):
-        """A hyperparameter in the type of a variable; the learning rate is that of this step."""
+        """A hyperparameter in the type of a variable, one node for all variables of a step; the learning rate is that of this step."""
+        key = name, var.dtype.base_dtype
+        if key not in self._shared:
+            self._shared[key] = self._made_value(name, var)
+        return self._shared[key]
+
+    def _made_value(self, name, var):
+        if name == "step":
+            return thalweg.cast(self.iterations + 1, var.dtype.base_dtype)
+        if name.endswith("**step"):
+            return self._value(name.removesuffix("**step"), var) ** self._step(var)
         if name == "learning_rate":
             return self._decayed_lr(var.dtype.base_dtype)
         if name in self._PLAIN:
@@ -50,7 +59,7 @@ class _Kind(Optimizer):
 
     def _step(self, var):
         """The number of this step, from 1."""
-        return thalweg.cast(self.iterations + 1, var.dtype.base_dtype)
+        return self._value("step", var)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make such an optimizer."""
@@ -107,9 +116,9 @@ class Adam(_Kind):
 
     def _resource_apply_dense(self, grad, var):
         rate, beta_1, beta_2, epsilon = self._values(var, "beta_1 beta_2 epsilon")
-        step = self._step(var)
-        shared = dict(var=var.handle, m=self.get_slot(var, "m").handle, v=self.get_slot(var, "v").handle, beta1_power=beta_1 ** step,
-                      beta2_power=beta_2 ** step, lr=rate, beta1=beta_1, beta2=beta_2, epsilon=epsilon, grad=grad)
+        shared = dict(var=var.handle, m=self.get_slot(var, "m").handle, v=self.get_slot(var, "v").handle,
+                      beta1_power=self._value("beta_1**step", var), beta2_power=self._value("beta_2**step", var), lr=rate, beta1=beta_1,
+                      beta2=beta_2, epsilon=epsilon, grad=grad)
         if self.amsgrad:
             return ops.ResourceApplyAdamWithAmsgrad(vhat=self.get_slot(var, "vhat").handle, **shared)
         return ops.ResourceApplyAdam(**shared)
@@ -133,7 +142,7 @@ class Adamax(_Kind):
     def _resource_apply_dense(self, grad, var):
         rate, beta_1, beta_2, epsilon = self._values(var, "beta_1 beta_2 epsilon")
         return ops.ResourceApplyAdaMax(var=var.handle, m=self.get_slot(var, "m").handle, v=self.get_slot(var, "v").handle,
-                                       beta1_power=beta_1 ** self._step(var), lr=rate, beta1=beta_1, beta2=beta_2, epsilon=epsilon,
+                                       beta1_power=self._value("beta_1**step", var), lr=rate, beta1=beta_1, beta2=beta_2, epsilon=epsilon,
                                        grad=grad)
 
     def _resource_apply_sparse(self, grad, var, indices):
@@ -142,7 +151,7 @@ class Adamax(_Kind):
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         new_m = beta_1 * thalweg.gather(m, indices) + (1 - beta_1) * grad
         new_v = thalweg.maximum(beta_2 * thalweg.gather(v, indices), thalweg.abs(grad))
-        change = -rate / (1 - beta_1 ** self._step(var)) * new_m / (new_v + epsilon)
+        change = -rate / (1 - self._value("beta_1**step", var)) * new_m / (new_v + epsilon)
         return thalweg.group(ops.ResourceScatterUpdate(resource=m.handle, indices=indices, updates=new_m),
                              ops.ResourceScatterUpdate(resource=v.handle, indices=indices, updates=new_v),
                              ops.ResourceScatterAdd(resource=var.handle, indices=indices, updates=change))
@@ -185,7 +194,7 @@ class Nadam(_Kind):
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
         new_m, new_v = beta_1 * m + (1 - beta_1) * grad, beta_2 * v + (1 - beta_2) * thalweg.square(grad)
         ahead = (1 - now) * grad / (1 - product) + following * new_m / (1 - next_product)
-        change = rate * ahead / (thalweg.sqrt(new_v / (1 - beta_2 ** self._step(var))) + epsilon)
+        change = rate * ahead / (thalweg.sqrt(new_v / (1 - self._value("beta_2**step", var))) + epsilon)
         with thalweg.control_dependencies([change, kept]):
             return thalweg.group(m.assign(new_m), v.assign(new_v), var.assign_sub(change))
 
@@ -281,16 +290,16 @@ class Adadelta(_Kind):
             for var in var_list:
                 self.add_slot(var, slot)
 
-    def _shared(self, grad, var):
+    def _operands(self, grad, var):
         rate, rho, epsilon = self._values(var, "rho epsilon")
         return dict(var=var.handle, accum=self.get_slot(var, "accum_grad").handle, accum_update=self.get_slot(var, "accum_var").handle,
                     lr=rate, rho=rho, epsilon=epsilon, grad=grad)
 
     def _resource_apply_dense(self, grad, var):
-        return ops.ResourceApplyAdadelta(**self._shared(grad, var))
+        return ops.ResourceApplyAdadelta(**self._operands(grad, var))
 
     def _resource_apply_sparse(self, grad, var, indices):
-        return ops.ResourceSparseApplyAdadelta(indices=indices, **self._shared(grad, var))
+        return ops.ResourceSparseApplyAdadelta(indices=indices, **self._operands(grad, var))
 
 
 class Ftrl(_Kind):

@@ -30,6 +30,9 @@ class LearningRateSchedule:
         return cls(**config)
 
 
+Rate = float | LearningRateSchedule
+
+
 class _Schedule(LearningRateSchedule):
     """One of the functions of tf.train, whose arguments were given before."""
 

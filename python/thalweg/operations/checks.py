@@ -59,13 +59,16 @@ def _holds(op, words, x, y, static, data, summarize, message, name):
         is_zero = y is _ZERO
         y = convert_to_tensor(np.zeros([], x.dtype.as_numpy_dtype) if is_zero else y, x.dtype.base_dtype, name="y")
         failed = f"Condition x {words[1]} {0 if is_zero else 'y'} did not hold element-wise:"
+        first = [message or ""] if message or is_zero else []
+        holds = math_ops.reduce_all(op(x, y))
         a, b = _static(x), _static(y)
         if a is not None and b is not None and not np.all(static(a, b)):
-            raise errors.InvalidArgumentError(None, x.op, f"{message + chr(10) if message else ''}{failed} x = {a!r}, y = {b!r}")
+            shown = [f"x ({x.name}) = ", a, *([] if is_zero else [f"y ({y.name}) = ", b])]
+            raise errors.InvalidArgumentError(None, x.op, "\n".join(map(str, [*first, failed, *shown])))
         if data is None:
-            data = [message or "", failed, f"x ({x.name}) = ", x]
+            data = [*first, failed, f"x ({x.name}) = ", x]
             data = data if is_zero else [*data, f"y ({y.name}) = ", y]
-        return Assert(math_ops.reduce_all(op(x, y)), data, summarize)
+        return Assert(holds, data, summarize)
 
 
 def _operation(name):
@@ -192,8 +195,10 @@ def _ranks(x, ranks, good, words, data, summarize, message, name, default_name):
             if value is not None and value.ndim != 0:
                 raise ValueError(f"{message or ''}Rank must be a scalar.")
         if x.shape.ndims is not None and all(v is not None for v in known):
-            if not good(x.shape.ndims, [int(v) for v in known]):
-                raise ValueError(f"{message or ''}.  Tensor {x.name} must have rank {words} {[int(v) for v in known]}.  "
+            given = tuple(int(v) for v in known)
+            if not good(x.shape.ndims, given):
+                asked = f"{words} {given if words == 'in' else given[0]}".removeprefix("of ")
+                raise ValueError(f"{message or ''}.  Tensor {x.name} must have rank {asked}.  "
                                  f"Received rank {x.shape.ndims}, shape {x.shape}")
             return no_op(name="static_checks_determined_all_ok")
         rank = array_ops.rank(x)
@@ -237,7 +242,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
     """x is of an integer type."""
     x = convert_to_tensor(x)
     if not x.dtype.is_integer:
-        raise TypeError(f"{message or ''}  Expected \"x\" to be integer type.  Found: {x.dtype.name}")
+        raise TypeError(f"{message or ''}  Expected \"x\" to be integer type.  Found: {x.name} of dtype {x.dtype}")
     return no_op("statically_determined_was_integer")
 
 
@@ -245,13 +250,15 @@ def assert_type(tensor: Tensor, tf_type: DTypeLike, message: str | None = None, 
     """The tensor is of this type."""
     tensor = convert_to_tensor(tensor)
     if tensor.dtype.base_dtype is not dtypes.as_dtype(tf_type).base_dtype:
-        raise TypeError(f"{message or ''}  {tensor.name} must be of type {dtypes.as_dtype(tf_type).name}, got {tensor.dtype.name}")
+        raise TypeError(f"{message or ''}  {tensor.name} must be of type {dtypes.as_dtype(tf_type)!r}; got {tensor.dtype!r}")
     return no_op("statically_determined_correct_type")
 
 
 def assert_proper_iterable(values: object) -> None:
     """`values` is a list or the like, no tensor and no string."""
-    if hasattr(values, "dtype") or isinstance(values, (str, bytes)) or not isinstance(values, collections.abc.Iterable):
+    if not isinstance(values, collections.abc.Iterable) and not hasattr(values, "dtype"):
+        raise TypeError(f'Expected argument "values" to be iterable.  Found: {type(values)}')
+    if hasattr(values, "dtype") or isinstance(values, (str, bytes)):
         raise TypeError(f'Expected argument "values" to be a "proper" iterable.  Found: {type(values)}')
 
 

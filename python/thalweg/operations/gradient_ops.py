@@ -210,6 +210,8 @@ def clip_by_global_norm(t_list: Sequence[Gradient | TensorLike | None], clip_nor
 
 
 @overload
+def clip_by_value(t: Tensor, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None) -> Tensor: ...
+@overload
 def clip_by_value(t: IndexedSlices, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None) -> IndexedSlices: ...
 @overload
 def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None) -> Tensor: ...
@@ -258,6 +260,8 @@ def _as(value, dtype):
     return value if isinstance(value, Tensor) else convert_to_tensor(value, dtype=dtype)
 
 
+@overload
+def clip_by_norm(t: Tensor, clip_norm: TensorLike, axes: Axis | None = None, name: str | None = None) -> Tensor: ...
 @overload
 def clip_by_norm(t: IndexedSlices, clip_norm: TensorLike, axes: Axis | None = None, name: str | None = None) -> IndexedSlices: ...
 @overload

@@ -20,6 +20,7 @@ from thalweg.variables.partitioners import PartitionedVariable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from thalweg.base.typing import IntLike, PathLike
     from thalweg.graph.session import Session
@@ -336,7 +337,7 @@ class Saver:
     def save(self, sess: Session, save_path: PathLike, global_step: IntLike | None = None, latest_filename: str | None = None,
              meta_graph_suffix: str = "meta", write_meta_graph: bool = True, write_state: bool = True,
              strip_default_attrs: bool = False, save_debug_info: bool = False, *,
-             metric: float | None = None) -> str | None:
+             metric: float | None = None) -> str | Any:
         """Writes the variables of a session.
 
         Parameters

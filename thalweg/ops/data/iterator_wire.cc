@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/ops/data/iterator_wire.h"
 
+#include <vector>
+
 #include "thalweg/proto/wire.h"
+#include "thalweg/resources/variant_wire.h"
 #include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {
@@ -21,7 +24,11 @@ Result<Tensor> VariantOfState(const IteratorState& state) {
   if (!state.lineage.empty()) {
     message->SetString(vt::kMetadata, StrCat(kFirstVersion, state.lineage));
   }
-  for (const Tensor& tensor : state.tensors) {
+  std::vector<Tensor> sent = state.tensors;  // the message borrows from them
+  for (Tensor& tensor : sent) {
+    if (tensor.dtype() == DType::kVariant) {
+      ASSIGN_OR_RETURN(tensor, WithWireForms(tensor));
+    }
     RETURN_IF_ERROR(TensorToProto(tensor, message->Add(vt::kTensors), {.borrow = true}));
   }
   ASSIGN_OR_RETURN(std::string bytes, Serialize(*message));
@@ -53,6 +60,9 @@ Result<IteratorState> StateOfVariant(const Tensor& variant) {
   size_t budget = kMaxClaimedBytes;
   for (const Message* tensor : message->Messages(vt::kTensors)) {
     ASSIGN_OR_RETURN(Tensor value, TensorFromProto(*tensor, {.claim_budget = &budget}));
+    if (value.dtype() == DType::kVariant) {
+      ASSIGN_OR_RETURN(value, FromWireForms(value, &budget));
+    }
     state.tensors.push_back(std::move(value));
   }
   return state;

@@ -11,14 +11,19 @@ Status CheckBoxes(const Tensor& boxes, const Tensor& index, int64_t images) {
   if (index.rank() != 1) {
     return InvalidArgument("box_indices must be rank 1 but is shape ", index.shape());
   }
-  if (boxes.rank() != 2 || boxes.dim(1) != 4 || index.dim(0) != boxes.dim(0)) {
-    return InvalidArgument("boxes must be [n, 4] and box_ind [n], got shapes ", boxes.shape(),
-                           " and ", index.shape());
+  if (boxes.rank() != 2) return InvalidArgument("boxes must be 2-D, got: ", boxes.shape());
+  if (boxes.dim(1) != 4) {
+    return InvalidArgument("boxes must have 4 columns, got shape ", boxes.shape());
+  }
+  if (index.dim(0) != boxes.dim(0)) {
+    return InvalidArgument("box_index has incompatible shape ", index.shape(), " for boxes ",
+                           boxes.shape());
   }
   for (int64_t i = 0; i < index.num_elements(); ++i) {
     const int32_t image = index.data<int32_t>()[i];
     if (image >= 0 && image < images) continue;
-    return OutOfRange("box_ind[", i, "] = ", image, " is not in [0, ", images, ")");
+    return OutOfRange("box_index has values outside [0, batch_size): box_ind[", i, "] = ", image,
+                      " is not in [0, ", images, ")");
   }
   return OkStatus();
 }
@@ -50,8 +55,11 @@ class CropKernel : public Kernel {
     s.boxes = crops.dim(0);
     s.crop_rows = crops.dim(1);
     s.crop_columns = crops.dim(2);
-    if (s.rows < 1 || s.columns < 1 || s.crop_rows < 1 || s.crop_columns < 1) {
-      return InvalidArgument("image and crop sizes must be positive, got ", image, " and ", crops);
+    if (s.rows < 1 || s.columns < 1) {
+      return InvalidArgument("image dimensions must be positive, got ", image);
+    }
+    if (s.crop_rows < 1 || s.crop_columns < 1) {
+      return InvalidArgument("crop dimensions must be positive, got ", crops);
     }
     return s;
   }
@@ -72,12 +80,14 @@ class CropKernel : public Kernel {
 class CropCpu : public CropKernel {
   Status Compute(Context& ctx) override {
     const Tensor &image = ctx.input(0), &boxes = ctx.input(1), &index = ctx.input(2);
-    if (image.rank() != 4) return InvalidArgument("input image must be 4-D, got ", image.shape());
+    if (image.rank() != 4) return InvalidArgument("input image must be 4-D", image.shape());
     RETURN_IF_ERROR(CheckBoxes(boxes, index, image.dim(0)));
+    const Shape sizes = ctx.input(3).shape();
+    if (sizes.rank() != 1) return InvalidArgument("crop_size must be 1-D", sizes);
+    if (sizes.dim(0) != 2) return InvalidArgument("crop_size must have two elements", sizes);
     ASSIGN_OR_RETURN(const Dims size, IntVector(ctx.input(3), "crop_size"));
-    if (size.size() != 2 || size[0] < 1 || size[1] < 1) {
-      return InvalidArgument("crop_size must be two positive numbers, got ",
-                             ctx.input(3).ToString());
+    if (size[0] < 1 || size[1] < 1) {
+      return InvalidArgument("crop dimensions must be positive, got ", ctx.input(3).ToString());
     }
     const Dims dims{boxes.dim(0), size[0], size[1], image.dim(3)};
     ASSIGN_OR_RETURN(const Shape to, Shape::Make(dims));

@@ -82,14 +82,27 @@ TEST(CropTest, Crops) {
       .Try({In({2, 6, 7, 2}), kBoxes, kImages, Size(1, 3)}, Method("bilinear"))
       .Try({In({2, 6, 7, 3}), In({0, 4}), In({0}), Size(4, 5)}, Method("bilinear"))
       .Bad({In({6, 7, 3}), kBoxes, kImages, Size(4, 5)}, Method("bilinear"), Code::kInvalidArgument,
-           "")
+           "Shape must be rank 4 but is rank 3", "input image must be 4-D[6,7,3]")
+      .Bad({In({2, 6, 7, 3}), In({4}), kImages, Size(4, 5)}, Method("bilinear"),
+           Code::kInvalidArgument, "Shape must be rank 2 but is rank 1",
+           "boxes must be 2-D, got: [4]")
       .Bad({In({2, 6, 7, 3}), In({3, 3}), kImages, Size(4, 5)}, Method("bilinear"),
-           Code::kInvalidArgument, "Dimension must be 4 but is 3", "boxes must be [n, 4]")
+           Code::kInvalidArgument, "Dimension must be 4 but is 3", "boxes must have 4 columns")
+      .Bad({In({2, 6, 7, 3}), In({1, 4}), In({2}, {0, 0}), Size(4, 5)}, Method("bilinear"),
+           Code::kInvalidArgument, "Dimensions must be equal, but are 1 and 2",
+           "box_index has incompatible shape")
+      .Bad({In({2, 6, 7, 3}), In({1, 4}), In({1}, {2}), Size(4, 5)}, Method("bilinear"),
+           Code::kOutOfRange, "box_index has values outside [0, batch_size)")
+      .Bad({In({2, 6, 7, 3}), kBoxes, kImages, In({1}, {4})}, Method("bilinear"),
+           Code::kInvalidArgument, "Dimension must be 2 but is 1",
+           "crop_size must have two elements[1]")
+      .Bad({In({2, 0, 7, 3}), kBoxes, kImages, Size(4, 5)}, Method("bilinear"),
+           Code::kInvalidArgument, "image dimensions must be positive")
       .Bad({In({2, 6, 7, 3}), kBoxes, In({}, {0}), Size(4, 5)}, Method("bilinear"),
            Code::kInvalidArgument, "Shape must be rank 1 but is rank 0 for ",
            "box_indices must be rank 1 but is shape []")
       .Bad({In({2, 6, 7, 3}), kBoxes, kImages, Size(0, 5)}, Method("bilinear"),
-           Code::kInvalidArgument, "")
+           Code::kInvalidArgument, "crop dimensions must be positive")
       .Run();
   OpCase("CropAndResize")
       .Reference(CropReference)

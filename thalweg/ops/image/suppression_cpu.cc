@@ -40,9 +40,12 @@ Status CheckFraction(float value, std::string_view what) {
 // The limits from the scalars behind boxes and scores; those that are no inputs, as given.
 Result<SuppressRule> RuleOf(Context& ctx, float overlap, bool any_overlap) {
   SuppressRule rule{.overlap = overlap, .score = std::numeric_limits<float>::lowest()};
+  if (ctx.input(2).rank() != 0) {
+    return InvalidArgument("max_output_size must be 0-D, got shape ", ctx.input(2).shape());
+  }
   ASSIGN_OR_RETURN(rule.most, IntScalar(ctx.input(2), "max_output_size"));
   if (rule.most < 0) {
-    return InvalidArgument("max_output_size must be non-negative, got ", rule.most);
+    return InvalidArgument("output size must be non-negative, got ", rule.most);
   }
   const int n = ctx.num_inputs();
   if (n > 3) {
@@ -61,13 +64,21 @@ Result<SuppressRule> RuleOf(Context& ctx, float overlap, bool any_overlap) {
   return rule;
 }
 
-Status CheckBoxes(const Tensor& boxes, const Tensor& scores, int64_t columns) {
-  if (boxes.rank() == 2 && boxes.dim(1) == columns && scores.rank() == 1 &&
-      scores.dim(0) == boxes.dim(0)) {
-    return OkStatus();
+// `square`: as many columns as rows, not 4.
+Status CheckBoxes(const Tensor& boxes, const Tensor& scores, bool square) {
+  if (boxes.rank() != 2) {
+    return InvalidArgument(square ? "overlaps" : "boxes", " must be 2-D", boxes.shape());
   }
-  return InvalidArgument("boxes must be [n,", columns, "] and scores [n], got shapes ",
-                         boxes.shape(), " and ", scores.shape());
+  if (square && boxes.dim(1) != boxes.dim(0)) {
+    return InvalidArgument("overlaps must be square", boxes.shape());
+  }
+  if (!square && boxes.dim(1) != 4) {
+    return InvalidArgument("boxes must have 4 columns, got shape ", boxes.shape());
+  }
+  if (scores.rank() != 1) return InvalidArgument("scores must be 1-D", scores.shape());
+  if (scores.dim(0) == boxes.dim(0)) return OkStatus();
+  return InvalidArgument("scores has incompatible shape ", scores.shape(), " for ", boxes.dim(0),
+                         " boxes");
 }
 
 class SuppressionCpu : public Kernel {
@@ -86,7 +97,7 @@ class SuppressionCpu : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
-    RETURN_IF_ERROR(CheckBoxes(ctx.input(0), ctx.input(1), 4));
+    RETURN_IF_ERROR(CheckBoxes(ctx.input(0), ctx.input(1), false));
     ASSIGN_OR_RETURN(const SuppressRule rule, RuleOf(ctx, overlap_, false));
     ASSIGN_OR_RETURN(const Tensor boxes, AsFloats(ctx, 0));
     ASSIGN_OR_RETURN(const Tensor scores, AsFloats(ctx, 1));
@@ -124,7 +135,7 @@ class SuppressionCpu : public Kernel {
 
 Status WithOverlaps(Context& ctx) {
   const Tensor &overlaps = ctx.input(0), &scores = ctx.input(1);
-  RETURN_IF_ERROR(CheckBoxes(overlaps, scores, scores.rank() == 1 ? scores.dim(0) : 0));
+  RETURN_IF_ERROR(CheckBoxes(overlaps, scores, true));
   ASSIGN_OR_RETURN(const SuppressRule rule, RuleOf(ctx, 0, true));
   const int64_t n = scores.num_elements();
   const auto overlap = [&](int64_t i, int64_t j) { return overlaps.data<float>()[i * n + j]; };
@@ -148,13 +159,7 @@ class CombinedCpu : public Kernel {
 
   Status Compute(Context& ctx) override {
     const Tensor &boxes = ctx.input(0), &scores = ctx.input(1);
-    if (boxes.rank() != 4 || scores.rank() != 3 || boxes.dim(3) != 4 ||
-        boxes.dim(0) != scores.dim(0) || boxes.dim(1) != scores.dim(1) ||
-        (boxes.dim(2) != 1 && boxes.dim(2) != scores.dim(2))) {
-      return InvalidArgument("boxes must be [batch, n, 1 or classes, 4] and scores ",
-                             "[batch, n, classes], got shapes ", boxes.shape(), " and ",
-                             scores.shape());
-    }
+    RETURN_IF_ERROR(Check(boxes.shape(), scores.shape()));
     SuppressRule rule;
     ASSIGN_OR_RETURN(rule.most, IntScalar(ctx.input(2), "max_output_size_per_class"));
     ASSIGN_OR_RETURN(int64_t total, IntScalar(ctx.input(3), "max_total_size"));
@@ -177,6 +182,21 @@ class CombinedCpu : public Kernel {
     Selected box;
     int64_t of_class;
   };
+
+  // Boxes are [batch, n, 1 or classes, 4], scores [batch, n, classes].
+  static Status Check(const Shape& boxes, const Shape& scores) {
+    if (boxes.rank() != 4) return InvalidArgument("boxes must be 4-D", boxes);
+    if (scores.rank() != 3) return InvalidArgument("scores must be 3-D", scores);
+    if (boxes.dim(0) != scores.dim(0) || boxes.dim(1) != scores.dim(1)) {
+      return InvalidArgument("scores has incompatible shape ", scores, " for boxes ", boxes);
+    }
+    if (boxes.dim(2) != 1 && boxes.dim(2) != scores.dim(2)) {
+      return InvalidArgument("third dimension of boxes must be either 1 or num classes, got ",
+                             boxes, " for scores ", scores);
+    }
+    if (boxes.dim(3) == 4) return OkStatus();
+    return InvalidArgument("boxes must have 4 columns, got shape ", boxes);
+  }
 
   Status Select(Context& ctx, const SuppressRule& rule, int64_t total) const {
     const int64_t batch = ctx.input(0).dim(0);

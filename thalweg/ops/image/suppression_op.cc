@@ -16,8 +16,8 @@ Status CheckBoxes(ShapeContext& c, bool square) {
   ASSIGN_OR_RETURN(const int64_t count, MergeDims(boxes.dim(0), scores.dim(0)));
   const int64_t columns = square ? count : 4;
   if (columns >= 0 && boxes.dim(1) >= 0 && boxes.dim(1) != columns) {
-    return InvalidArgument(square ? "overlaps must be square" : "boxes must have 4 columns",
-                           ", got shape ", boxes.ToString());
+    if (square) return InvalidArgument("overlaps must be square, got shape ", boxes.ToString());
+    return InvalidArgument("Dimension must be 4 but is ", boxes.dim(1));
   }
   for (int i = 2; i < c.num_inputs(); ++i) RETURN_IF_ERROR(c.InputWithRank(i, 0).status());
   return OkStatus();

@@ -141,8 +141,12 @@ TEST(SuppressionTest, Cases) {
               Limit(0.25), Limit(0.125)})
         .Try({In({20, 4}).Range(-1, 1).Distinct(), In({20}).Range(0, 1).Distinct(), Most(100),
               Limit(0.5), Limit(-1)})
-        .Bad({In({6, 4}), In({5}), Most(3), Limit(0.5), Limit(0)}, {}, Code::kInvalidArgument, "")
-        .Bad({In({6, 3}), In({6}), Most(3), Limit(0.5), Limit(0)}, {}, Code::kInvalidArgument, "")
+        .Bad({In({6, 4}), In({5}), Most(3), Limit(0.5), Limit(0)}, {}, Code::kInvalidArgument,
+             "Dimensions must be equal, but are 6 and 5", "scores has incompatible shape")
+        .Bad({In({6, 3}), In({6}), Most(3), Limit(0.5), Limit(0)}, {}, Code::kInvalidArgument,
+             "Dimension must be 4 but is 3", "boxes must have 4 columns")
+        .Bad({In({6}), In({6}), Most(3), Limit(0.5), Limit(0)}, {}, Code::kInvalidArgument,
+             "Shape must be rank 2 but is rank 1", "boxes must be 2-D[6]")
         .Bad({In({6, 4}), In({6}), Most(3), Limit(1.5), Limit(0)}, {{"T", DType::kFloat}},
              Code::kInvalidArgument, "[0, 1]")
         .Bad({In({6, 4}), In({6}), Most(-1), Limit(0.5), Limit(0)}, {{"T", DType::kFloat}},

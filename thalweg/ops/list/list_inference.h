@@ -26,12 +26,19 @@ inline Result<PartialShape> WithListShape(ShapeContext& c, int i, PartialShape s
   if (handle == nullptr) return shape;
   const Result<DType> wanted = c.Attr<DType>("element_dtype");
   if (wanted.ok() && handle->dtype != DType::kInvalid && *wanted != handle->dtype) {
-    return c.node().num_outputs() > 0 && c.node().output_type(c.num_outputs() - 1) == *wanted
-               ? InvalidArgument(
-                     "Trying to read from list with wrong element dtype. List has type ",
-                     DTypeWord(handle->dtype), " but expected type ", DTypeWord(*wanted))
-               : InvalidArgument("Expected list with element dtype ", DTypeWord(*wanted),
-                                 " but got list with element dtype ", DTypeWord(handle->dtype));
+    const std::string& op = c.node().op_name();
+    if (op == "TensorListPushBack") {
+      return InvalidArgument("Trying to push to list with wrong element dtype. List has type ",
+                             DTypeWord(handle->dtype), " but trying to push element with type ",
+                             DTypeWord(*wanted));
+    }
+    const bool reads = op != "TensorListGetItem" && c.node().num_outputs() > 0 &&
+                       c.node().output_type(c.num_outputs() - 1) == *wanted;
+    return reads ? InvalidArgument(
+                       "Trying to read from list with wrong element dtype. List has type ",
+                       DTypeWord(handle->dtype), " but expected type ", DTypeWord(*wanted))
+                 : InvalidArgument("Expected list with element dtype ", DTypeWord(*wanted),
+                                   " but got list with element dtype ", DTypeWord(handle->dtype));
   }
   return handle->shape.MergeWith(shape);
 }

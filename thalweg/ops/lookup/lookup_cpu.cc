@@ -7,13 +7,28 @@
 #include "thalweg/kernel/charged_file.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/lookup/table_input.h"
+#include "thalweg/tensor/dtype_words.h"
 #include "thalweg/tensor/text_heap.h"
 
 namespace thalweg {
 namespace {
 
+// Inputs 1 and 2 are keys and values of the table's types. `gives`: whether the node has values.
+Status CheckTypes(Context& ctx, const TableSpec& table, bool gives) {
+  const DType key = ctx.input(1).dtype(), value = ctx.input(2).dtype();
+  if (key == table.key_dtype && value == table.value_dtype) return OkStatus();
+  const auto words = [&](DType of_keys, DType of_values) {
+    return StrCat(ctx.input(0).dtype() == DType::kResource ? "resource, " : "string_ref, ",
+                  DTypeWord(of_keys), ", ", DTypeWord(of_values), "->",
+                  gives ? DTypeWord(of_values) : "");
+  };
+  return InvalidArgument("Signature mismatch, have: ", words(key, value),
+                         " expected: ", words(table.key_dtype, table.value_dtype));
+}
+
 Status Find(Context& ctx) {
   ASSIGN_OR_RETURN(const RefPtr<LookupTable> table, TableInput(ctx));
+  RETURN_IF_ERROR(CheckTypes(ctx, table->spec(), true));
   ASSIGN_OR_RETURN(Tensor found, table->Find(ctx.allocator(), ctx.input(1), ctx.input(2)));
   ctx.set_output(0, std::move(found));
   return OkStatus();
@@ -22,13 +37,19 @@ Status Find(Context& ctx) {
 template <Status (LookupTable::*kChange)(Allocator&, const Tensor&, const Tensor&)>
 Status Change(Context& ctx) {
   ASSIGN_OR_RETURN(const RefPtr<LookupTable> table, TableInput(ctx));
+  RETURN_IF_ERROR(CheckTypes(ctx, table->spec(), false));
   return (table.get()->*kChange)(ctx.allocator(), ctx.input(1), ctx.input(2));
 }
 
 Status Initialize(Context& ctx) {
-  if (ctx.input(1).rank() != 1 || !(ctx.input(1).shape() == ctx.input(2).shape())) {
-    return InvalidArgument("Keys and values must be vectors of one size, got shapes ",
-                           ctx.input(1).shape(), " and ", ctx.input(2).shape());
+  const Shape keys = ctx.input(1).shape(), values = ctx.input(2).shape();
+  if (keys.rank() != 1) return InvalidArgument("Keys must be a vector, but received shape", keys);
+  if (values.rank() != 1) {
+    return InvalidArgument("Values must be a vector, but received shape", values);
+  }
+  if (keys != values) {
+    return InvalidArgument("Keys and values must have the same size ", keys.dim(0), " vs ",
+                           values.dim(0));
   }
   return Change<&LookupTable::Initialize>(ctx);
 }

@@ -33,12 +33,19 @@ TEST(LookupTest, FilledOnce) {
   refuse("LookupTableInsertV2", {keys, Texts({"a", "b"})}, Code::kUnimplemented, "Insert");
   refuse("LookupTableRemoveV2", {keys}, Code::kUnimplemented, "Remove");
   refuse("LookupTableFindV2", {keys, Texts({"x"})}, Code::kInvalidArgument, "default value");
-  refuse("LookupTableFindV2", {Tensor::Scalar(1), other}, Code::kInvalidArgument, "Key must be");
-  refuse("LookupTableFindV2", {keys, Tensor::Scalar(1)}, Code::kInvalidArgument, "default value");
+  refuse("LookupTableFindV2", {Tensor::Scalar(1), other}, Code::kInvalidArgument,
+         "Signature mismatch, have: resource, int32, string->string expected: resource, int64, "
+         "string->string");
+  refuse("LookupTableFindV2", {keys, Tensor::Scalar(1)}, Code::kInvalidArgument,
+         "Signature mismatch, have: resource, int64, int32->int32 expected: ");
   const Tensor second = MakeTable("AnonymousHashTable", {}, DType::kInt64, DType::kString);
   const Tensor twice = Numbers<int64_t>({7, 7});
   ExpectError("InitializeTableV2", {second, twice, Texts({"a", "b"})}, {},
               Code::kFailedPrecondition, "different value for same key");
+  ExpectError("InitializeTableV2", {second, twice, Texts({"a"})}, {}, Code::kInvalidArgument,
+              "Dimension 0 in both shapes must be equal, but are 2 and 1");
+  ExpectError("InitializeTableV2", {second, twice, twice}, {}, Code::kInvalidArgument,
+              "Signature mismatch, have: resource, int64, int64-> expected: resource, int64, ");
   Do("InitializeTableV2", {second, twice, Texts({"a", "a"})});
   ExpectRows(second, Numbers<int64_t>({7}), Texts({"a"}));
 }

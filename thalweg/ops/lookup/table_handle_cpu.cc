@@ -2,6 +2,7 @@
 #include "thalweg/base/mutex.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/resources/lookup_table.h"
+#include "thalweg/tensor/dtype_words.h"
 
 namespace thalweg {
 namespace {
@@ -82,8 +83,12 @@ class NamedTableCpu : public Kernel {
                                                     place_.container, place_.name,
                                                     [&] { return MakeTable<kKind>(spec_, ctx); }));
     const TableSpec& found = table->spec();
-    if (found.kind != kKind || found.key_dtype != spec_.key_dtype ||
-        found.value_dtype != spec_.value_dtype || !(found.value_shape == spec_.value_shape)) {
+    if (found.key_dtype != spec_.key_dtype || found.value_dtype != spec_.value_dtype) {
+      return InvalidArgument("Conflicting key/value dtypes ", DTypeWord(spec_.key_dtype), "->",
+                             DTypeWord(spec_.value_dtype), " with ", DTypeWord(found.key_dtype),
+                             "-", DTypeWord(found.value_dtype), " for table ", place_.name);
+    }
+    if (found.kind != kKind || !(found.value_shape == spec_.value_shape)) {
       return InvalidArgument("'", place_.name, "' is ", table->DebugString(),
                              ", this node says one from ", spec_.key_dtype, " to ",
                              spec_.value_dtype, spec_.value_shape);

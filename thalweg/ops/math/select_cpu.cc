@@ -57,33 +57,54 @@ Status RunSelect(Context& ctx, const compute::Broadcast& broadcast) {
 
 Status SelectV2(Context& ctx) {
   const Shape condition = ctx.input(0).shape(), a = ctx.input(1).shape(), b = ctx.input(2).shape();
-  ASSIGN_OR_RETURN(const compute::Broadcast broadcast,
-                   compute::Broadcast::Make({condition.dims(), a.dims(), b.dims()}));
-  return RunSelect(ctx, broadcast);
+  const Result<compute::Broadcast> broadcast =
+      compute::Broadcast::Make({condition.dims(), a.dims(), b.dims()});
+  if (broadcast.ok()) return RunSelect(ctx, *broadcast);
+  return InvalidArgument("condition ", condition, ", then ", a, ", and else ", b,
+                         " must be broadcastable");
 }
 
-// A condition that is a vector chooses rows.
-Status Select(Context& ctx) {
-  const Shape condition = ctx.input(0).shape(), a = ctx.input(1).shape(), b = ctx.input(2).shape();
-  if (a != b) {
-    return InvalidArgument("'then' and 'else' must have the same size.  but received: ", a, " vs. ",
-                           b);
-  }
-  Dims mask = condition.dims();
-  if (condition.rank() == 1 && a.rank() >= 1 && condition != a) {
-    if (condition.dim(0) != a.dim(0)) {
-      return InvalidArgument("Number of batches of 'then' must match size of 'cond', but saw: ",
-                             a.dim(0), " vs. ", condition.dim(0));
+// What a step that knows no shapes before says of them. A condition that is a vector chooses rows.
+Status CheckSelect(const std::string& node, const Shape& condition, const Shape& a,
+                   const Shape& b) {
+  const bool of_rows = condition.rank() == 1 && a.rank() != 1;
+  if (condition.rank() != 0 && !of_rows) {
+    for (const Shape* value : {&a, &b}) {
+      if (*value == condition) continue;
+      return InvalidArgument("Inputs to operation ", node,
+                             " of type Select must have the same size and shape.  Input 0: ",
+                             condition, " != input ", value == &a ? 1 : 2, ": ", *value);
     }
-    mask.resize(a.rank(), 1);
-  } else if (condition.rank() != 0 && condition != a) {
-    return InvalidArgument("condition must be a scalar, a vector, or have the shape of t: ",
-                           condition.ToString(), " against ", a.ToString());
+    return OkStatus();
   }
-  ASSIGN_OR_RETURN(const compute::Broadcast broadcast,
-                   compute::Broadcast::Make({mask, a.dims(), b.dims()}));
-  return RunSelect(ctx, broadcast);
+  if (of_rows && a.rank() == 0) {
+    return InvalidArgument("'then' must be at least a vector, but saw shape: ", a);
+  }
+  if (of_rows && condition.dim(0) != a.dim(0)) {
+    return InvalidArgument("Number of batches of 'then' must match size of 'cond', but saw: ",
+                           a.dim(0), " vs. ", condition.dim(0));
+  }
+  if (a == b) return OkStatus();
+  return InvalidArgument("'then' and 'else' must have the same size.  but received: ", a, " vs. ",
+                         b);
 }
+
+class SelectCpu : public Kernel {
+ public:
+  explicit SelectCpu(const KernelConstruction& c) : node_(c.node().name()) {}
+  Status Compute(Context& ctx) override {
+    const Shape condition = ctx.input(0).shape(), a = ctx.input(1).shape();
+    RETURN_IF_ERROR(CheckSelect(node_, condition, a, ctx.input(2).shape()));
+    Dims mask = condition.dims();
+    if (condition.rank() == 1) mask.resize(a.rank(), 1);
+    ASSIGN_OR_RETURN(const compute::Broadcast broadcast,
+                     compute::Broadcast::Make({mask, a.dims(), a.dims()}));
+    return RunSelect(ctx, broadcast);
+  }
+
+ private:
+  const std::string node_;
+};
 
 Status ClipByValue(Context& ctx) {
   const Tensor& x = ctx.input(0);
@@ -124,7 +145,7 @@ Status ClipByValue(Context& ctx) {
 
 THALWEG_KERNEL(select, cpu) {
   const auto add = [&](DType dtype) {
-    registry.AddFunction<Select>("Select", kCpu, {{"T", dtype}});
+    registry.Add<SelectCpu>("Select", kCpu, {{"T", dtype}});
     registry.AddFunction<SelectV2>("SelectV2", kCpu, {{"T", dtype}});
   };
   for (DType dtype : kNumbers) add(dtype);

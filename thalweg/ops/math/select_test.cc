@@ -48,7 +48,13 @@ TEST(SelectTest, Select) {
            "Number of batches of 'then' must match size of 'cond', but saw: 2 vs. 3")
       .Bad({In({1, 3}), In({2, 3}), In({2, 3})}, {}, Code::kInvalidArgument,
            "Dimension 0 in both shapes must be equal, but are 2 and 1. Shapes are [2,3] and [1,3].",
-           "condition must be")
+           "of type Select must have the same size and shape.  Input 0: [1,3] != input 1: [2,3]")
+      .Bad({In({2}), In({2}), In({3})}, {}, Code::kInvalidArgument,
+           "Dimension 0 in both shapes must be equal, but are 2 and 3",
+           "of type Select must have the same size and shape.  Input 0: [2] != input 2: [3]")
+      .Bad({In({1}), In({}), In({})}, {}, Code::kInvalidArgument,
+           "Shapes must be equal rank, but are 0 and 1",
+           "'then' must be at least a vector, but saw shape: []")
       .Bad({In({}), In({2, 3}), In({3})}, {}, Code::kInvalidArgument,
            "Shapes must be equal rank, but are 2 and 1",
            "'then' and 'else' must have the same size.  but received: [2,3] vs. [3]")

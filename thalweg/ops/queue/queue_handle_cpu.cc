@@ -94,7 +94,6 @@ Status CheckShared(const TensorQueue::Spec& shared, const TensorQueue::Spec& wan
     return InvalidArgument("Shared queue '", shared.name, "' has ", what, " ", has,
                            " but requested ", what, requested);
   };
-  if (shared.kind != wanted.kind) return differs("type", shared.kind, " was " + wanted.kind);
   if (shared.capacity != wanted.capacity) {
     return differs("capacity", shared.capacity, StrCat(" was ", wanted.capacity));
   }
@@ -119,7 +118,9 @@ Status CheckShared(const TensorQueue::Spec& shared, const TensorQueue::Spec& wan
 class QueueHandleCpu : public HandleKernel {
  public:
   QueueHandleCpu(const KernelConstruction& c, const ResourceName& name, TensorQueue::Spec spec)
-      : HandleKernel(c, name, "tensorflow::QueueInterface"), spec_(std::move(spec)) {}
+      : HandleKernel(c, name, "tensorflow::QueueInterface"),
+        spec_(std::move(spec)),
+        op_(c.node().op_name()) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(const ResourceName name, ResourceName::Of(c));
     ASSIGN_OR_RETURN(TensorQueue::Spec spec, ReadSpec(c, name.name));
@@ -134,11 +135,16 @@ class QueueHandleCpu : public HandleKernel {
             place().container, place().name, [&]() -> Result<RefPtr<TensorQueue>> {
               return RefPtr<TensorQueue>::Adopt(std::make_unique<TensorQueue>(spec_).release());
             }));
+    if (queue->spec().kind != spec_.kind) {
+      return InvalidArgument("Expected ", queue->spec().kind, ", found ", op_, ": '", place().name,
+                             "' is shared");
+    }
     RETURN_IF_ERROR(CheckShared(queue->spec(), spec_));
     return RefPtr<Resource>::Adopt(queue.release());
   }
 
   const TensorQueue::Spec spec_;
+  const std::string op_;
 };
 
 Status FakeQueue(Context& ctx) {

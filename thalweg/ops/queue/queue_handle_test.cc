@@ -116,8 +116,9 @@ TEST_F(SharedQueueTest, OneNameIsOneQueue) {
   EXPECT_NE(words("FIFOQueueV2", {{"shapes", Shapes{PartialShape{2}}}})
                 .find("has component shapes [] but requested component shapes were [[2]]"),
             std::string::npos);
-  EXPECT_NE(words("RandomShuffleQueueV2", {}).find("has type FIFOQueue but requested type was"),
-            std::string::npos);
+  EXPECT_NE(
+      words("RandomShuffleQueueV2", {}).find("Expected FIFOQueue, found RandomShuffleQueueV2"),
+      std::string::npos);
 }
 
 TEST_F(SharedQueueTest, SeedsAreThoseOfTheFirst) {

@@ -2,78 +2,15 @@
 #include <algorithm>
 #include <memory>
 
-#include "thalweg/compute/ew/ew.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/ragged/ragged_splits.h"
-#include "thalweg/resources/variant_arithmetic.h"
+#include "thalweg/resources/ragged_value.h"
 #include "thalweg/tensor/integers.h"
 #include "thalweg/tensor/variant.h"
 
 namespace thalweg {
 namespace {
-
-// A ragged tensor, immutable.
-class RaggedVariant : public ArithmeticVariant {
- public:
-  RaggedVariant(DType splits_type, std::vector<Splits> splits, Tensor values)
-      : splits_type_(splits_type), splits_(std::move(splits)), values_(std::move(values)) {}
-  std::string TypeName() const override { return "RaggedTensorVariant"; }
-  std::string DebugString() const override {
-    return StrCat("ragged ", values_.dtype(), " of ragged rank ", splits_.size());
-  }
-  DType splits_type() const { return splits_type_; }
-  const std::vector<Splits>& splits() const { return splits_; }
-  const Tensor& values() const { return values_; }
-  // The size of the outermost dimension.
-  int64_t rows() const {
-    return splits_.empty() ? values_.dim(0) : static_cast<int64_t>(splits_[0].size()) - 1;
-  }
-  Result<Variant> Plus(Context& ctx, const VariantValue& other) const override;
-  Result<Variant> Zeros(Context& ctx) const override;
-
- private:
-  Variant WithValues(Tensor values) const {
-    return Variant(std::make_shared<const RaggedVariant>(splits_type_, splits_, std::move(values)));
-  }
-
-  const DType splits_type_;
-  const std::vector<Splits> splits_;
-  const Tensor values_;
-};
-
-Result<Variant> RaggedVariant::Plus(Context& ctx, const VariantValue& other) const {
-  const auto* const b = dynamic_cast<const RaggedVariant*>(&other);
-  if (b == nullptr) {
-    return InvalidArgument("a ragged tensor cannot be added to ", other.DebugString());
-  }
-  if (splits_ != b->splits_ || values_.dtype() != b->values_.dtype() ||
-      values_.shape() != b->values_.shape()) {
-    return InvalidArgument("Can't add ragged tensors of different splits, types or shapes: ",
-                           DebugString(), " of values ", values_.shape(), " and ", b->DebugString(),
-                           " of values ", b->values_.shape());
-  }
-  if (!compute::HasBinary(compute::BinaryOp::kAdd, values_.dtype())) {
-    return InvalidArgument("Trying to add unsupported dtype ", values_.dtype());
-  }
-  ASSIGN_OR_RETURN(Tensor sum, Tensor::Allocate(ctx.allocator(), values_.dtype(), values_.shape()));
-  RETURN_IF_ERROR(compute::RunBinary(ctx.work(), compute::BinaryOp::kAdd, values_.dtype(),
-                                     compute::Broadcast::Dense(values_.num_elements(), 2),
-                                     values_.raw_data(), b->values_.raw_data(),
-                                     sum.mutable_raw_data()));
-  return WithValues(std::move(sum));
-}
-
-Result<Variant> RaggedVariant::Zeros(Context& ctx) const {
-  if (values_.dtype() == DType::kVariant) {
-    return Unimplemented("zeros like a ragged tensor of variants are not known");
-  }
-  ASSIGN_OR_RETURN(Tensor zeros,
-                   Tensor::Allocate(ctx.allocator(), values_.dtype(), values_.shape()));
-  RETURN_IF_ERROR(compute::FillZeros(ctx.work(), values_.dtype(), zeros.mutable_raw_data(),
-                                     zeros.num_elements()));
-  return WithValues(std::move(zeros));
-}
 
 // Rows [begin, end) of dimension 0, in their own memory where theirs would not be aligned.
 Result<Tensor> ValueRows(Context& ctx, const Tensor& values, int64_t begin, int64_t end) {
@@ -103,8 +40,7 @@ Result<Variant> RowOf(Context& ctx, DType splits_type, const std::vector<Splits>
     for (int d = 1; d < values.rank(); ++d) dims.push_back(values.dim(d));
     ASSIGN_OR_RETURN(part, part.Reshaped(Shape(dims)));
   }
-  return Variant(
-      std::make_shared<const RaggedVariant>(splits_type, std::move(own), std::move(part)));
+  return Variant(std::make_shared<const RaggedValue>(splits_type, std::move(own), std::move(part)));
 }
 
 class ToVariant : public Kernel {
@@ -129,7 +65,7 @@ class ToVariant : public Kernel {
       levels.push_back(std::move(splits));
     }
     if (!batched_) {
-      ctx.set_output(0, Tensor::Scalar(Variant(std::make_shared<const RaggedVariant>(
+      ctx.set_output(0, Tensor::Scalar(Variant(std::make_shared<const RaggedValue>(
                             splits_type_, std::move(levels), values))));
       return OkStatus();
     }
@@ -180,11 +116,11 @@ Result<Tensor> Joined(Context& ctx, DType dtype, const std::vector<Tensor>& part
 }
 
 // The ragged tensors of the elements, checked to be of these types and `ranks` ragged dimensions.
-Result<std::vector<const RaggedVariant*>> Parts(const Tensor& encoded, size_t ranks, DType values,
-                                                DType splits) {
-  std::vector<const RaggedVariant*> parts;
+Result<std::vector<const RaggedValue*>> Parts(const Tensor& encoded, size_t ranks, DType values,
+                                              DType splits) {
+  std::vector<const RaggedValue*> parts;
   for (const Variant& variant : encoded.flat<Variant>()) {
-    const auto* part = variant.As<RaggedVariant>();
+    const auto* part = variant.As<RaggedValue>();
     if (part == nullptr) {
       return InvalidArgument(
           "Input Variant element does not hold a RaggedTensorVariant but ",
@@ -227,7 +163,7 @@ class FromVariant : public Kernel {
     ASSIGN_OR_RETURN(const auto parts,
                      Parts(encoded, static_cast<size_t>(ranks), dtype_, splits_type_));
     std::vector<Tensor> values;
-    for (const RaggedVariant* part : parts) {
+    for (const RaggedValue* part : parts) {
       if (outer > 0 && part->values().rank() == 0) {
         return InvalidArgument("encoded values must not be scalars where they are stacked");
       }
@@ -255,11 +191,11 @@ class FromVariant : public Kernel {
  private:
   // The dimensions of the variants: regular ones but for the last, whose rows are the elements.
   Status SetOuter(Context& ctx, const Shape& shape,
-                  const std::vector<const RaggedVariant*>& parts) const {
+                  const std::vector<const RaggedValue*>& parts) const {
     ASSIGN_OR_RETURN(std::vector<Tensor> levels, RegularSplits(ctx, shape));
     ASSIGN_OR_RETURN(Tensor lengths, NewSplits(ctx, shape.num_elements() + 1));
     auto* end = lengths.mutable_data<int64_t>();
-    for (const RaggedVariant* part : parts) {
+    for (const RaggedValue* part : parts) {
       RETURN_IF_ERROR(Append(part->rows(), end++));
     }
     levels.push_back(std::move(lengths));
@@ -270,15 +206,15 @@ class FromVariant : public Kernel {
   }
 
   // The splits of one level of all parts, one part behind the other.
-  static Result<Tensor> JoinedSplits(Context& ctx, const std::vector<const RaggedVariant*>& parts,
+  static Result<Tensor> JoinedSplits(Context& ctx, const std::vector<const RaggedValue*>& parts,
                                      size_t level) {
     int64_t count = 1;
-    for (const RaggedVariant* part : parts) {
+    for (const RaggedValue* part : parts) {
       count += static_cast<int64_t>(part->splits()[level].size()) - 1;
     }
     ASSIGN_OR_RETURN(Tensor joined, NewSplits(ctx, count));
     auto* end = joined.mutable_data<int64_t>();
-    for (const RaggedVariant* part : parts) {
+    for (const RaggedValue* part : parts) {
       const Splits& own = part->splits()[level];
       for (size_t i = 1; i < own.size(); ++i) {
         RETURN_IF_ERROR(Append(own[i] - own[i - 1], end++));
@@ -312,7 +248,7 @@ class VariantGradient : public Kernel {
     if (!regular) RETURN_IF_ERROR(SplitsFromZero(ctx.input(1)).status());
     std::vector<Tensor> parts;
     for (const Variant& variant : encoded.flat<Variant>()) {
-      const auto* part = variant.As<RaggedVariant>();
+      const auto* part = variant.As<RaggedValue>();
       if (part == nullptr || part->values().dtype() != dtype_) {
         return InvalidArgument(
             "encoded_ragged_grad must hold ragged tensors of ", dtype_, ", got ",

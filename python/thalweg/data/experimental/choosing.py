@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from thalweg.data.dataset import Dataset
+    from thalweg.data.experimental.transformations import Transformation
     from thalweg.graph.tensor import Tensor
-
-    Transformation = Callable[[Dataset], Dataset]
 
 _LEARNED_AT_ONCE = 32
 _UNIQUE = (dtypes.int32, dtypes.int64, dtypes.string)

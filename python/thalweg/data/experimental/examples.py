@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from thalweg.base.typing import IntLike
-
-    Transformation = Callable[[Dataset], Dataset]
+    from thalweg.data.experimental.transformations import Transformation
 
 
 def parse_example_dataset(features: Mapping[str, object], num_parallel_calls: IntLike = 1) -> Transformation:

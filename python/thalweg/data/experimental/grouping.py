@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from thalweg.base.typing import IntLike
     from thalweg.data.dataset import Dataset
-
-    Transformation = Callable[[Dataset], Dataset]
+    from thalweg.data.experimental.transformations import Transformation
 
 _KEY = TensorSpec([], dtypes.int64)
 

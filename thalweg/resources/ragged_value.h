@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// RaggedValue: what a variant that holds a ragged tensor carries: the row splits of its ragged
+// dimensions, the outermost first, and the values behind them.
+//
+//   std::vector<Splits> splits = {{0, 2, 2, 5}};
+//   Variant rows(std::make_shared<const RaggedValue>(DType::kInt64, splits, values));
+//
+// The splits are those of the values: whoever makes one has checked them (SplitsOf).
+// Threads: any, as it is immutable.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "thalweg/base/str_cat.h"
+#include "thalweg/resources/variant_arithmetic.h"
+#include "thalweg/tensor/row_splits.h"
+
+namespace thalweg {
+
+class RaggedValue : public ArithmeticVariant {
+ public:
+  RaggedValue(DType splits_type, std::vector<Splits> splits, Tensor values)
+      : splits_type_(splits_type), splits_(std::move(splits)), values_(std::move(values)) {}
+  std::string TypeName() const override { return "RaggedTensorVariant"; }
+  std::string DebugString() const override {
+    return StrCat("ragged ", values_.dtype(), " of ragged rank ", splits_.size());
+  }
+  DType splits_type() const { return splits_type_; }
+  const std::vector<Splits>& splits() const { return splits_; }
+  const Tensor& values() const { return values_; }
+  // The size of the outermost dimension.
+  int64_t rows() const {
+    return splits_.empty() ? values_.dim(0) : static_cast<int64_t>(splits_[0].size()) - 1;
+  }
+  Result<Variant> Plus(Context& ctx, const VariantValue& other) const override;
+  Result<Variant> Zeros(Context& ctx) const override;
+
+ private:
+  Variant WithValues(Tensor values) const;
+
+  const DType splits_type_;
+  const std::vector<Splits> splits_;
+  const Tensor values_;
+};
+
+}  // namespace thalweg
