@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thalweg import dtypes, logging as tw_logging
+from thalweg import dtypes, errors, logging as tw_logging
 from thalweg.control.control_flow import cond
 from thalweg.control.queue_runner import QueueRunner
 from thalweg.graph import graph as graph_module, ops
@@ -223,8 +223,11 @@ class SyncReplicasOptimizer(Optimizer):
             raise ValueError(f"Too few tokens to finish the first step: {num_tokens} (given) vs {needed} (needed)")
         if num_tokens == 0:
             return ops.no_op(name="no_init_tokens")
+        return self._put_tokens(num_tokens)
+
+    def _put_tokens(self, count):
         with graph_module.device(self._global_step.op.device), name_scope(""):
-            return self._sync_token_queue.enqueue_many((array_ops.fill([num_tokens], self._now()),))
+            return self._sync_token_queue.enqueue_many((array_ops.fill([count], self._now()),))
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
         """A hook for MonitoredSession that prepares a replica, and in the chief runs the updates."""
@@ -232,15 +235,18 @@ class SyncReplicasOptimizer(Optimizer):
 
 
 class _SyncReplicasOptimizerHook(SessionRunHook):
-    """Begins a session of a SyncReplicasOptimizer."""
+    """Begins a session of a SyncReplicasOptimizer, and ends it: a replica that may be waiting for the last token, which another one has
+    taken, finds one and sees that the last step is over."""
 
     def __init__(self, sync_optimizer, is_chief, num_tokens):
         self._optimizer, self._is_chief, self._num_tokens = sync_optimizer, is_chief, num_tokens
-        self._init_tokens_op = self._runner = None
+        self._init_tokens_op = self._runner = self._last_tokens_op = None
 
     def begin(self):
         if self._optimizer._gradients_applied is False:
             raise ValueError("SyncReplicasOptimizer.apply_gradient should be called before using the hook.")
+        if self._optimizer._total_num_replicas > 1:
+            self._last_tokens_op = self._optimizer._put_tokens(self._optimizer._total_num_replicas - 1)
         if self._is_chief:
             self._init_op, self._runner = self._optimizer.chief_init_op, self._optimizer.get_chief_queue_runner()
             self._init_tokens_op = self._optimizer.get_init_tokens_op(self._num_tokens)
@@ -258,3 +264,11 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
             session.run(self._init_tokens_op)
         if self._runner is not None:
             self._runner.create_threads(session, coord=coord, daemon=True, start=True)
+
+    def end(self, session):
+        if self._last_tokens_op is None:
+            return
+        try:
+            session.run(self._last_tokens_op)
+        except (errors.AbortedError, errors.CancelledError, errors.UnavailableError) as error:
+            tw_logging.info("The other replicas were given no last token: %s", error)
