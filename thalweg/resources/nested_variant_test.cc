@@ -9,6 +9,7 @@
 
 #include "thalweg/resources/composite_value.h"
 #include "thalweg/resources/loop_stack.h"
+#include "thalweg/resources/ragged_value.h"
 #include "thalweg/resources/test_variants.h"
 
 namespace thalweg {
@@ -41,6 +42,17 @@ TEST(NestedVariantTest, TheLimitIsKeptToTheLastLevel) {
   EXPECT_TRUE(CheckDepth(*value).ok());
   const OptionalValue over({VariantTensor(value)});
   EXPECT_EQ(CheckDepth(over).code(), Code::kInvalidArgument);
+}
+
+TEST(NestedVariantTest, RaggedTensorsOfRaggedTensorsHaveTheLimitToo) {
+  Result<Variant> value = RaggedValue::Make(DType::kInt64, {}, Tensor::Scalar(1));
+  for (int depth = 1; depth < NestedVariant::kMaxDepth; ++depth) {
+    ASSERT_TRUE(value.ok()) << depth;
+    value = RaggedValue::Make(DType::kInt64, {}, Tensor::Scalar(Variant(*value)));
+  }
+  ASSERT_TRUE(value.ok());
+  EXPECT_EQ(RaggedValue::Make(DType::kInt64, {}, Tensor::Scalar(*value)).status().code(),
+            Code::kInvalidArgument);
 }
 
 TEST(OptionalValueTest, AnOptionalOfNoComponentsIsNotOneWithoutAValue) {

@@ -8,6 +8,13 @@
 
 namespace thalweg {
 
+Result<Variant> RaggedValue::Make(DType splits_type, std::vector<Splits> splits, Tensor values) {
+  const std::shared_ptr<const RaggedValue> made(
+      new RaggedValue(splits_type, std::move(splits), std::move(values)));
+  RETURN_IF_ERROR(CheckDepth(*made));
+  return Variant(made);
+}
+
 Result<Variant> RaggedValue::Plus(Context& ctx, const VariantValue& other) const {
   const auto* const b = dynamic_cast<const RaggedValue*>(&other);
   if (b == nullptr) {
@@ -27,7 +34,7 @@ Result<Variant> RaggedValue::Plus(Context& ctx, const VariantValue& other) const
                                      compute::Broadcast::Dense(values_.num_elements(), 2),
                                      values_.raw_data(), b->values_.raw_data(),
                                      sum.mutable_raw_data()));
-  return WithValues(std::move(sum));
+  return Make(splits_type_, splits_, std::move(sum));
 }
 
 Result<Variant> RaggedValue::Zeros(Context& ctx) const {
@@ -38,11 +45,7 @@ Result<Variant> RaggedValue::Zeros(Context& ctx) const {
                    Tensor::Allocate(ctx.allocator(), values_.dtype(), values_.shape()));
   RETURN_IF_ERROR(compute::FillZeros(ctx.work(), values_.dtype(), zeros.mutable_raw_data(),
                                      zeros.num_elements()));
-  return WithValues(std::move(zeros));
-}
-
-Variant RaggedValue::WithValues(Tensor values) const {
-  return Variant(std::make_shared<const RaggedValue>(splits_type_, splits_, std::move(values)));
+  return Make(splits_type_, splits_, std::move(zeros));
 }
 
 }  // namespace thalweg

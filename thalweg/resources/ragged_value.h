@@ -3,10 +3,11 @@
 // dimensions, the outermost first, and the values behind them.
 //
 //   std::vector<Splits> splits = {{0, 2, 2, 5}};
-//   Variant rows(std::make_shared<const RaggedValue>(DType::kInt64, splits, values));
+//   ASSIGN_OR_RETURN(Variant rows, RaggedValue::Make(DType::kInt64, splits, values));
 //
 // The splits are those of the values: whoever makes one has checked them (SplitsOf).
-// Threads: any, as it is immutable.
+// Threads: any, as it is immutable. Errors: InvalidArgument for values that are variants, and
+// nested too deep.
 #pragma once
 
 #include <string>
@@ -21,12 +22,12 @@ namespace thalweg {
 
 class RaggedValue : public ArithmeticVariant {
  public:
-  RaggedValue(DType splits_type, std::vector<Splits> splits, Tensor values)
-      : splits_type_(splits_type), splits_(std::move(splits)), values_(std::move(values)) {}
+  static Result<Variant> Make(DType splits_type, std::vector<Splits> splits, Tensor values);
   std::string TypeName() const override { return "RaggedTensorVariant"; }
   std::string DebugString() const override {
     return StrCat("ragged ", values_.dtype(), " of ragged rank ", splits_.size());
   }
+  int depth() const override { return depth_; }
   DType splits_type() const { return splits_type_; }
   const std::vector<Splits>& splits() const { return splits_; }
   const Tensor& values() const { return values_; }
@@ -38,11 +39,16 @@ class RaggedValue : public ArithmeticVariant {
   Result<Variant> Zeros(Context& ctx) const override;
 
  private:
-  Variant WithValues(Tensor values) const;
+  RaggedValue(DType splits_type, std::vector<Splits> splits, Tensor values)
+      : splits_type_(splits_type),
+        splits_(std::move(splits)),
+        values_(std::move(values)),
+        depth_(DepthAround(values_)) {}
 
   const DType splits_type_;
   const std::vector<Splits> splits_;
   const Tensor values_;
+  const int depth_;
 };
 
 }  // namespace thalweg

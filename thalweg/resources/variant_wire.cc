@@ -80,8 +80,7 @@ Result<Variant> RaggedOf(std::vector<Tensor> parts) {
     levels.push_back(std::move(splits));
   }
   const DType splits_type = parts.empty() ? DType::kInt64 : parts[0].dtype();
-  return Variant(
-      std::make_shared<const RaggedValue>(splits_type, std::move(levels), std::move(values)));
+  return RaggedValue::Make(splits_type, std::move(levels), std::move(values));
 }
 
 Result<Tensor> ReadAll(const Tensor& variants, size_t* claim_budget, int depth);

@@ -29,8 +29,7 @@ Result<Variant> Sent(const Variant& variant, size_t budget = kMaxClaimedBytes) {
 }
 
 Variant Rows(DType splits_type, std::vector<Splits> splits, Tensor values) {
-  return Variant(
-      std::make_shared<const RaggedValue>(splits_type, std::move(splits), std::move(values)));
+  return RaggedValue::Make(splits_type, std::move(splits), std::move(values)).value();
 }
 
 Tensor Numbers(const std::vector<int64_t>& numbers) {

@@ -40,7 +40,7 @@ Result<Variant> RowOf(Context& ctx, DType splits_type, const std::vector<Splits>
     for (int d = 1; d < values.rank(); ++d) dims.push_back(values.dim(d));
     ASSIGN_OR_RETURN(part, part.Reshaped(Shape(dims)));
   }
-  return Variant(std::make_shared<const RaggedValue>(splits_type, std::move(own), std::move(part)));
+  return RaggedValue::Make(splits_type, std::move(own), std::move(part));
 }
 
 class ToVariant : public Kernel {
@@ -65,8 +65,8 @@ class ToVariant : public Kernel {
       levels.push_back(std::move(splits));
     }
     if (!batched_) {
-      ctx.set_output(0, Tensor::Scalar(Variant(std::make_shared<const RaggedValue>(
-                            splits_type_, std::move(levels), values))));
+      ASSIGN_OR_RETURN(Variant whole, RaggedValue::Make(splits_type_, std::move(levels), values));
+      ctx.set_output(0, Tensor::Scalar(std::move(whole)));
       return OkStatus();
     }
     const int64_t rows = ranks == 0 ? values.dim(0) : static_cast<int64_t>(levels[0].size()) - 1;
