@@ -101,6 +101,21 @@ def test_messages_and_graphs_have_limits_with_names():
     server.stop()
 
 
+@pytest.mark.parametrize("channels", ["any", "tcp", "sockets", "calls"])
+def test_strings_that_were_fed_count_while_a_queue_keeps_them(channels):
+    server = limited(memory_limit=10 << 20, channels=channels)
+    x, many = tf.placeholder(tf.string, []), tf.placeholder(tf.string, [None])
+    for fed, value in ((x, b"x" * (3 << 20)), (many, [b"y" * 3000] * 1000)):
+        put, feed = tf.FIFOQueue(-1, [tf.string]).enqueue([fed]), {fed: value}
+        with tf.Session(server.target) as session:
+            session.run(put, feed)
+            with pytest.raises(tf.errors.ResourceExhaustedError, match="strings of a tensor"):
+                for _ in range(4):
+                    session.run(put, feed)
+        tf.Session.reset(server.target)
+    server.stop()
+
+
 def test_sessions_calls_and_memory_have_limits_with_names():
     one = tf.constant(1.0)
     server = limited(max_sessions=2)

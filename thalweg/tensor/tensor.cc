@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <vector>
 
 #include "thalweg/tensor/construction.h"
 #include "thalweg/tensor/dtype_words.h"
@@ -158,11 +159,40 @@ TensorRep* NewView(TensorRep* bytes_of, DType dtype, const Shape& shape, void* d
   return rep;
 }
 
+// Of this thread: how many resources are being deleted within one another, and those that wait.
+struct ResourceDeletes {
+  int depth = 0;
+  std::vector<const Resource*>* waiting = nullptr;
+};
+thread_local constinit ResourceDeletes deletes;
+
+// A graph makes chains of resources, each in a tensor that the one before it holds, as long as it
+// likes. Those that are deep wait until the outermost is gone, so that the stack has an end.
+void DeleteResource(const Resource* resource) {
+  constexpr int kMaxDepth = 16;
+  if (deletes.depth == kMaxDepth) return deletes.waiting->push_back(resource);
+  if (deletes.depth > 0) {
+    ++deletes.depth;
+    delete resource;
+    --deletes.depth;
+    return;
+  }
+  std::vector<const Resource*> waiting;
+  deletes = {.depth = 1, .waiting = &waiting};
+  delete resource;
+  while (!waiting.empty()) {
+    const Resource* const next = waiting.back();
+    waiting.pop_back();
+    delete next;
+  }
+  deletes = {};
+}
+
 }  // namespace
 
 void DestroyCounted(const Counted* object) {
   if (object->kind == Counted::Kind::kResource) {
-    delete static_cast<const Resource*>(object);
+    DeleteResource(static_cast<const Resource*>(object));
   } else {
     DestroyRep(const_cast<TensorRep*>(static_cast<const TensorRep*>(object)));
   }

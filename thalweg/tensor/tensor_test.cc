@@ -105,6 +105,25 @@ TEST(TensorTest, FreedMemoryIsReused) {
   EXPECT_EQ(Tensor::Allocate(*allocator, DType::kFloat, Shape{1 << 20})->raw_data(), first);
 }
 
+struct Link : Resource {
+  explicit Link(Tensor n) : next(std::move(n)) { ++links; }
+  ~Link() override { --links; }
+  std::string DebugString() const override { return "a link"; }
+  static inline int links = 0;
+  const Tensor next;
+};
+
+// A million resources, each held by the one before it, deleted by recursion would end the stack.
+TEST(TensorTest, AChainOfResourcesIsDeletedWithoutRecursion) {
+  Tensor first = Tensor::Scalar(0);
+  for (int i = 0; i < 1'000'000; ++i) {
+    first = Tensor::Scalar(ResourceHandle({}, RefPtr<Resource>::Adopt(new Link(first))));
+  }
+  EXPECT_EQ(Link::links, 1'000'000);
+  first = Tensor();
+  EXPECT_EQ(Link::links, 0);
+}
+
 TEST(TensorTest, LimitGivesResourceExhausted) {
   AllocatorPtr allocator = MakeCpuAllocator(10 << 20);
   Tensor held = *Tensor::Allocate(*allocator, DType::kFloat, Shape{1 << 20});

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "thalweg/cluster/steps/step_coordinator.h"
+#include "thalweg/tensor/text_heap.h"
 
 namespace thalweg {
 
@@ -223,15 +224,17 @@ void StepService::Handle(Connection&, const CancelMessage& cancel) {
   Carry(reaction);
 }
 
-// A value that there is no room for is dropped: its step would wait for it.
 Result<Tensor> StepService::OnHead(Connection& connection, const TensorHead& head) {
   Result<Tensor> place = Tensor::Allocate(*allocator_, head.dtype, head.shape);
-  if (place.ok()) return place;
-  const Status full =
-      place.status().WithContext(StrCat("a value that ", connection.peer(), " sent"));
+  if (!place.ok()) NoRoom(connection, head, place.status());
+  return place;
+}
+
+// The value is dropped: its step would wait for it.
+void StepService::NoRoom(Connection& connection, const TensorHead& head, const Status& status) {
+  const Status full = status.WithContext(StrCat("a value that ", connection.peer(), " sent"));
   if (const auto step = FindCoordinated(head.step); step && step->IsTrace(connection, head)) {
-    step->Failed(connection, full, false, Now());
-    return place;
+    return step->Failed(connection, full, false, Now());
   }
   StepReaction reaction;
   {
@@ -240,10 +243,14 @@ Result<Tensor> StepService::OnHead(Connection& connection, const TensorHead& hea
     reaction = worker_state_.Fail(head.step, full);
   }
   Carry(reaction);
-  return place;
 }
 
 void StepService::OnTensor(Connection& connection, const TensorHead& head, Tensor tensor) {
+  if (!head.dead) {
+    // What its strings hold counts from now on, whoever keeps it.
+    const Status room = ChargeTextHeap(*allocator_, tensor);
+    if (!room.ok()) return NoRoom(connection, head, room);
+  }
   if (const auto step = FindCoordinated(head.step); step && step->IsTrace(connection, head)) {
     return step->Traced(connection, head, std::move(tensor), Now());
   }

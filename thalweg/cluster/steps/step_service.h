@@ -113,6 +113,8 @@ class StepService : public ConnectionHandler {
   Status PushTrace(const std::shared_ptr<Connection>& master, const StartMessage& start,
                    const std::string& told) const;
   std::shared_ptr<ChannelRendezvous> RendezvousOf(uint64_t step) REQUIRES(mutex_);
+  void NoRoom(Connection& connection, const TensorHead& head, const Status& status)
+      EXCLUDES(mutex_);
   void Carry(const StepReaction& reaction) EXCLUDES(mutex_);
   static void Answer(Connection& master, const StepReaction& reaction);
   void CarryAll(const std::vector<StepReaction>& reactions) EXCLUDES(mutex_);

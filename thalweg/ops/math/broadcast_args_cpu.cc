@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "thalweg/compute/cancel_looks.h"
@@ -15,12 +17,21 @@ struct Sizes {
     const int64_t rank = shape.num_elements();
     return i < rank ? IntAt(shape, rank - 1 - i) : 1;
   }
+  std::string ToString() const {
+    constexpr int64_t kShown = 32;
+    const int64_t rank = shape.num_elements();
+    std::string text = "[";
+    for (int64_t i = 0; i < std::min(rank, kShown); ++i) {
+      text.append(StrCat(i == 0 ? "" : ",", IntAt(shape, i)));
+    }
+    return text.append(rank > kShown ? ",...]" : "]");
+  }
 };
 
 Status CheckSizes(Context& ctx) {
   for (int i : {0, 1}) {
     if (ctx.input(i).rank() != 1) {
-      return InvalidArgument("shapes must be vectors, input ", i, " is ", ctx.input(i).shape());
+      return InvalidArgument("In[", i, "] must be a vector.", ctx.input(i).shape());
     }
   }
   const Sizes a{ctx.input(0)}, b{ctx.input(1)};
@@ -30,8 +41,8 @@ Status CheckSizes(Context& ctx) {
     RETURN_IF_ERROR(looks.Did());
     const int64_t x = a.FromBack(i), y = b.FromBack(i);
     if (x != y && x != 1 && y != 1) {
-      return InvalidArgument("Incompatible shapes: size ", x, " against ", y, " in dimension ",
-                             rank - 1 - i);
+      return InvalidArgument("Incompatible shapes: ", a.ToString(), " vs. ", b.ToString(),
+                             ": size ", x, " against ", y, " in dimension ", rank - 1 - i);
     }
   }
   return OkStatus();

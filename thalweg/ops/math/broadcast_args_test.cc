@@ -51,7 +51,9 @@ TEST(BroadcastArgsTest, Args) {
       })
       .Try({In({3}, {2, 1, 5}), In({4}, {7, 1, 3, 5})})
       .Try({In({2}, {0, 4}), In({2}, {1, 1})})
-      .Bad({In({2}, {2, 3}), In({2}, {2, 4})}, {}, Code::kInvalidArgument, "Incompatible shapes")
+      .Try({In({3}, {4, 2, 3}), In({0}, {})})
+      .Bad({In({2}, {2, 3}), In({2}, {2, 4})}, {}, Code::kInvalidArgument,
+           "Incompatible shapes: [2,3] vs. [2,4]")
       .Run();
 }
 
