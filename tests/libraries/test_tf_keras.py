@@ -113,6 +113,46 @@ REFUSED = """
     print(len(history.history["loss"]))
 """
 
+SAME_DATASET = """
+    import numpy as np
+    import tensorflow as tf
+    from tensorflow.keras import layers
+    x, y = np.arange(12, dtype="f").reshape(6, 2) / 12, np.arange(6, dtype="f").reshape(6, 1)
+    batches = tf.data.Dataset.from_tensor_slices((x, y)).batch(2)
+    model = tf.keras.Sequential([layers.Dense(1, input_shape=(2,))])
+    model.compile("sgd", "mse")
+    seen = []
+    class Predicts(tf.keras.callbacks.Callback):
+        def on_batch_end(self, batch, logs=None):
+            seen.append(model.predict(batches).shape)
+    def fit():
+        return model.fit(batches, epochs=3, verbose=0, validation_data=batches, callbacks=[Predicts()]).history
+    history = fit()
+    assert sorted(history) == ["loss", "val_loss"] and seen == [(6, 1)] * 9
+    assert abs(history["val_loss"][-1] - model.evaluate(batches, verbose=0)) < 1e-5
+    nodes = len(tf.get_default_graph().get_operations())
+    fit(), model.evaluate(batches, verbose=0)
+    assert len(tf.get_default_graph().get_operations()) == nodes  # iterators are used again
+    print(len(history["loss"]))
+"""
+
+BESIDE_A_DATASET = """
+    import numpy as np
+    import tensorflow as tf
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+    model.compile("sgd", "mse")
+    batches = tf.data.Dataset.from_tensor_slices((np.ones((4, 2)), np.ones((4, 1)))).batch(2)
+    for function, name in ((model.fit, "y"), (model.fit, "sample_weight"), (model.evaluate, "y"), (model.evaluate, "sample_weight")):
+        for value in (np.ones((4, 1)), np.zeros(1), [1.0]):
+            try:
+                function(batches, **{name: value})
+            except ValueError as error:
+                assert str(error) == f"`{name}` argument is not supported when input `x` is a dataset or a dataset iterator", error
+            else:
+                raise AssertionError(name)
+    print(len(model.fit(batches, batch_size=None, validation_split=0, verbose=0).history["loss"]))
+"""
+
 
 def test_names_can_be_imported_from_where_tensorflow_has_them(last_number):
     assert last_number(IMPORTS) == 6
@@ -128,3 +168,11 @@ def test_it_stands_beside_the_package_it_is_made_of(last_number):
 
 def test_what_is_not_there_says_so(last_number):
     assert last_number(REFUSED) == 1
+
+
+def test_a_dataset_is_trained_on_and_measured_on_at_once(last_number):
+    assert last_number(SAME_DATASET) == 3
+
+
+def test_arrays_beside_a_dataset_are_refused(last_number):
+    assert last_number(BESIDE_A_DATASET) == 1
