@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 import thalweg as tw
+from thalweg.base import old_numpy
 from thalweg.keras import loading
 
 without_keras = pytest.mark.skipif(loading.installed(), reason="Keras is installed")
@@ -98,3 +99,9 @@ def test_schedules():
     piecewise = schedules.PiecewiseConstantDecay([1, 3], [1.0, 0.5, 0.25])
     with tw.Session() as session:
         assert session.run([piecewise(tw.constant(s)) for s in (0, 2, 4)]) == [1.0, 0.5, 0.25]
+
+
+def test_the_numpy_of_old_programs_has_its_names():
+    old = old_numpy.copy()
+    assert (old.Inf, old.string_, old.float_, old.zeros, old.linalg) == (np.inf, np.bytes_, np.float64, np.zeros, np.linalg)
+    assert old is not np and old.bool in (bool, np.bool_) and old.asscalar(np.ones(1)) == 1

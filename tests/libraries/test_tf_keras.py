@@ -153,6 +153,23 @@ BESIDE_A_DATASET = """
     print(len(model.fit(batches, batch_size=None, validation_split=0, verbose=0).history["loss"]))
 """
 
+LATER_NUMPY = """
+    import h5py
+    import numpy as np
+    import scipy.sparse
+    for name in ("Inf", "string_"):
+        vars(np).pop(name)  # as NumPy 2, where the launcher does not put them back
+    import tensorflow as tf
+    from tensorflow.keras import callbacks
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+    model.compile("sgd", "mse")
+    history = model.fit(np.ones((4, 3)), np.ones((4, 1)), epochs=2, verbose=0, callbacks=[
+        callbacks.EarlyStopping("loss"), callbacks.ModelCheckpoint("best.h5", "loss", save_best_only=True),
+        callbacks.ReduceLROnPlateau("loss")]).history
+    assert tf.keras.models.load_model("best.h5").count_params() == 4 and not hasattr(np, "Inf")
+    print(len(history["loss"]))
+"""
+
 
 def test_names_can_be_imported_from_where_tensorflow_has_them(last_number):
     assert last_number(IMPORTS) == 6
@@ -176,3 +193,7 @@ def test_a_dataset_is_trained_on_and_measured_on_at_once(last_number):
 
 def test_arrays_beside_a_dataset_are_refused(last_number):
     assert last_number(BESIDE_A_DATASET) == 1
+
+
+def test_callbacks_and_files_need_no_old_numpy(last_number):
+    assert last_number(LATER_NUMPY) == 2
