@@ -170,6 +170,27 @@ LATER_NUMPY = """
     print(len(history["loss"]))
 """
 
+OWN_SCHEDULE = """
+    import numpy as np
+    import tensorflow as tf
+    class Halved(tf.keras.optimizers.schedules.LearningRateSchedule):
+        def __init__(self, first):
+            self.first = first
+        def __call__(self, step):
+            return self.first * 0.5 ** tf.cast(step, tf.float32)
+        def get_config(self):
+            return {"first": self.first}
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+    model.compile(tf.keras.optimizers.SGD(Halved(0.25)), "mse")
+    model.fit(np.ones((4, 3)), np.ones((4, 1)), verbose=0)
+    model.save("model.h5")
+    first = tf.keras.models.load_model("model.h5", custom_objects={"Halved": Halved})
+    with tf.keras.utils.custom_object_scope({"Halved": Halved}):
+        second = tf.keras.models.load_model("model.h5")
+    assert type(second.optimizer.get_config()["learning_rate"]) is dict
+    print(sum(m.optimizer.learning_rate.first for m in (first, second)))
+"""
+
 
 def test_names_can_be_imported_from_where_tensorflow_has_them(last_number):
     assert last_number(IMPORTS) == 6
@@ -197,3 +218,7 @@ def test_arrays_beside_a_dataset_are_refused(last_number):
 
 def test_callbacks_and_files_need_no_old_numpy(last_number):
     assert last_number(LATER_NUMPY) == 2
+
+
+def test_models_with_a_schedule_of_the_program_are_loaded(last_number):
+    assert last_number(OWN_SCHEDULE) == 0.5
