@@ -118,7 +118,9 @@ def test_an_experiment_trains_between_measurements_as_long_as_in_1_15(tmp_path):
         def go_on(found):
             seen.append(found and int(found["global_step"]))
             return len(seen) < 3
-        experiment(**arguments)(learn.RunConfig(model_dir=str(tmp_path / name)), None).continuous_train_and_eval(go_on)
+        end = tf.train.StopAtStepHook(last_step=3000)
+        config = learn.RunConfig(model_dir=str(tmp_path / name))
+        experiment(train_monitors=[end], **arguments)(config, None).continuous_train_and_eval(go_on)
         return seen
     assert steps("neither", train_steps=None) == [None, 1000, 2000]
     assert steps("a tenth", train_steps=25) == [None, 2, 4]
