@@ -111,6 +111,24 @@ def test_an_experiment_gives_the_metrics_of_1_15(tmp_path, schedule, arguments, 
     assert (found["w"], found["global_step"]) == (w, step)
 
 
+def test_an_experiment_trains_between_measurements_as_long_as_in_1_15(tmp_path):
+    def steps(name, **arguments):
+        seen = []
+
+        def go_on(found):
+            seen.append(found and int(found["global_step"]))
+            return len(seen) < 3
+        end = tf.train.StopAtStepHook(last_step=3000)
+        config = learn.RunConfig(model_dir=str(tmp_path / name))
+        experiment(train_monitors=[end], **arguments)(config, None).continuous_train_and_eval(go_on)
+        return seen
+    assert steps("neither", train_steps=None) == [None, 1000, 2000]
+    assert steps("a tenth", train_steps=25) == [None, 2, 4]
+    for name, wrong in (("few", {}), ("zero", {"train_steps_per_iteration": 0, "train_steps": 25})):
+        with pytest.raises(ValueError, match="Must specify steps > 0, given: 0"):
+            steps(name, **wrong)
+
+
 def test_hooks_of_an_experiment_are_called(tmp_path):
     class Counts(tf.train.SessionRunHook):
         count = 0

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 import thalweg as tw
+from thalweg.base import old_numpy
 from thalweg.keras import loading
 
 without_keras = pytest.mark.skipif(loading.installed(), reason="Keras is installed")
@@ -98,3 +99,39 @@ def test_schedules():
     piecewise = schedules.PiecewiseConstantDecay([1, 3], [1.0, 0.5, 0.25])
     with tw.Session() as session:
         assert session.run([piecewise(tw.constant(s)) for s in (0, 2, 4)]) == [1.0, 0.5, 0.25]
+
+
+class Halved(tw.keras.optimizers.schedules.LearningRateSchedule):
+    def __init__(self, first):
+        self.first = first
+
+    def get_config(self):
+        return {"first": self.first}
+
+
+class Plain(tw.keras.optimizers.SGD):
+    @classmethod
+    def from_config(cls, config):
+        return super().from_config(config)
+
+
+def test_optimizers_are_made_with_the_objects_that_are_given():
+    optimizers, known = tw.keras.optimizers, {"Halved": Halved, "Plain": Plain}
+    for kind in (optimizers.SGD, Plain):
+        config = optimizers.serialize(kind(Halved(0.25)))
+        with pytest.raises(ValueError, match="Unknown (decay: Halved|optimizer: Plain)"):
+            optimizers.deserialize(config)
+        made = [optimizers.deserialize(config, custom_objects=known)]
+        with tw.keras.utils.custom_object_scope(known):
+            made += [optimizers.deserialize(config), optimizers.get(config)]
+        assert [(type(m), m.learning_rate.first) for m in made] == [(kind, 0.25)] * 3
+    schedules = optimizers.schedules
+    with tw.keras.utils.custom_object_scope(known):
+        assert schedules.deserialize(schedules.serialize(Halved(0.5))).first == 0.5
+    assert not tw.keras.utils.get_custom_objects()
+
+
+def test_the_numpy_of_old_programs_has_its_names():
+    old = old_numpy.copy()
+    assert (old.Inf, old.string_, old.float_, old.zeros, old.linalg) == (np.inf, np.bytes_, np.float64, np.zeros, np.linalg)
+    assert old is not np and old.bool in (bool, np.bool_) and old.asscalar(np.ones(1)) == 1

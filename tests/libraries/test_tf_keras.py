@@ -113,6 +113,84 @@ REFUSED = """
     print(len(history.history["loss"]))
 """
 
+SAME_DATASET = """
+    import numpy as np
+    import tensorflow as tf
+    from tensorflow.keras import layers
+    x, y = np.arange(12, dtype="f").reshape(6, 2) / 12, np.arange(6, dtype="f").reshape(6, 1)
+    batches = tf.data.Dataset.from_tensor_slices((x, y)).batch(2)
+    model = tf.keras.Sequential([layers.Dense(1, input_shape=(2,))])
+    model.compile("sgd", "mse")
+    seen = []
+    class Predicts(tf.keras.callbacks.Callback):
+        def on_batch_end(self, batch, logs=None):
+            seen.append(model.predict(batches).shape)
+    def fit():
+        return model.fit(batches, epochs=3, verbose=0, validation_data=batches, callbacks=[Predicts()]).history
+    history = fit()
+    assert sorted(history) == ["loss", "val_loss"] and seen == [(6, 1)] * 9
+    assert abs(history["val_loss"][-1] - model.evaluate(batches, verbose=0)) < 1e-5
+    nodes = len(tf.get_default_graph().get_operations())
+    fit(), model.evaluate(batches, verbose=0)
+    assert len(tf.get_default_graph().get_operations()) == nodes  # iterators are used again
+    print(len(history["loss"]))
+"""
+
+BESIDE_A_DATASET = """
+    import numpy as np
+    import tensorflow as tf
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+    model.compile("sgd", "mse")
+    batches = tf.data.Dataset.from_tensor_slices((np.ones((4, 2)), np.ones((4, 1)))).batch(2)
+    for function, name in ((model.fit, "y"), (model.fit, "sample_weight"), (model.evaluate, "y"), (model.evaluate, "sample_weight")):
+        for value in (np.ones((4, 1)), np.zeros(1), [1.0]):
+            try:
+                function(batches, **{name: value})
+            except ValueError as error:
+                assert str(error) == f"`{name}` argument is not supported when input `x` is a dataset or a dataset iterator", error
+            else:
+                raise AssertionError(name)
+    print(len(model.fit(batches, batch_size=None, validation_split=0, verbose=0).history["loss"]))
+"""
+
+LATER_NUMPY = """
+    import h5py
+    import numpy as np
+    import scipy.sparse
+    for name in ("Inf", "string_"):
+        vars(np).pop(name)  # as NumPy 2, where the launcher does not put them back
+    import tensorflow as tf
+    from tensorflow.keras import callbacks
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+    model.compile("sgd", "mse")
+    history = model.fit(np.ones((4, 3)), np.ones((4, 1)), epochs=2, verbose=0, callbacks=[
+        callbacks.EarlyStopping("loss"), callbacks.ModelCheckpoint("best.h5", "loss", save_best_only=True),
+        callbacks.ReduceLROnPlateau("loss")]).history
+    assert tf.keras.models.load_model("best.h5").count_params() == 4 and not hasattr(np, "Inf")
+    print(len(history["loss"]))
+"""
+
+OWN_SCHEDULE = """
+    import numpy as np
+    import tensorflow as tf
+    class Halved(tf.keras.optimizers.schedules.LearningRateSchedule):
+        def __init__(self, first):
+            self.first = first
+        def __call__(self, step):
+            return self.first * 0.5 ** tf.cast(step, tf.float32)
+        def get_config(self):
+            return {"first": self.first}
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+    model.compile(tf.keras.optimizers.SGD(Halved(0.25)), "mse")
+    model.fit(np.ones((4, 3)), np.ones((4, 1)), verbose=0)
+    model.save("model.h5")
+    first = tf.keras.models.load_model("model.h5", custom_objects={"Halved": Halved})
+    with tf.keras.utils.custom_object_scope({"Halved": Halved}):
+        second = tf.keras.models.load_model("model.h5")
+    assert type(second.optimizer.get_config()["learning_rate"]) is dict
+    print(sum(m.optimizer.learning_rate.first for m in (first, second)))
+"""
+
 
 def test_names_can_be_imported_from_where_tensorflow_has_them(last_number):
     assert last_number(IMPORTS) == 6
@@ -128,3 +206,19 @@ def test_it_stands_beside_the_package_it_is_made_of(last_number):
 
 def test_what_is_not_there_says_so(last_number):
     assert last_number(REFUSED) == 1
+
+
+def test_a_dataset_is_trained_on_and_measured_on_at_once(last_number):
+    assert last_number(SAME_DATASET) == 3
+
+
+def test_arrays_beside_a_dataset_are_refused(last_number):
+    assert last_number(BESIDE_A_DATASET) == 1
+
+
+def test_callbacks_and_files_need_no_old_numpy(last_number):
+    assert last_number(LATER_NUMPY) == 2
+
+
+def test_models_with_a_schedule_of_the_program_are_loaded(last_number):
+    assert last_number(OWN_SCHEDULE) == 0.5

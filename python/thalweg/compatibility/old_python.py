@@ -14,6 +14,10 @@ import threading
 import time
 import warnings
 
+import numpy as np
+
+from thalweg.base import old_numpy
+
 
 def restore():
     """Puts back what is missing; what is there stays."""
@@ -26,7 +30,7 @@ def restore():
                               (base64, "decodestring", base64.decodebytes), (_cgi(), "escape", _escape)):
         if module is not None and not hasattr(module, name):
             setattr(module, name, now)
-    _restore_numpy()
+    old_numpy.restore(np)
 
 
 def _cgi():
@@ -54,21 +58,3 @@ def _getargspec(func):
         raise ValueError("Function has keyword-only parameters or annotations, use inspect.signature() API which can support "
                          "them")
     return _ArgSpec(*spec[:4])
-
-
-def _restore_numpy():
-    import numpy as np
-    for name, kind in dict(bool=bool, int=int, float=float, complex=complex, object=object, str=str, unicode=str,
-                           long=int).items():
-        if name not in vars(np):
-            setattr(np, name, kind)
-    for name, now in dict(Inf="inf", Infinity="inf", NaN="nan", alltrue="all", complex_="complex128", cumproduct="cumprod",
-                          float_="float64", infty="inf", product="prod", sometrue="any", string_="bytes_",
-                          unicode_="str_", round_="round", cfloat="complex128", singlecomplex="complex64", row_stack="vstack",
-                          trapz="trapezoid", typeDict="sctypeDict").items():
-        if name not in vars(np) and hasattr(np, now):
-            setattr(np, name, getattr(np, now))
-    for name, value in dict(PINF=np.inf, NINF=-np.inf, PZERO=0.0, NZERO=-0.0, asscalar=lambda a: a.item(), msort=lambda a: np.sort(a, 0),
-                            asfarray=lambda a, dtype=np.float64: np.asarray(a, dtype), rank=np.ndim).items():
-        if name not in vars(np):
-            setattr(np, name, value)

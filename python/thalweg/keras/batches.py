@@ -2,6 +2,7 @@
 """fit, evaluate and predict on datasets: batches that a session takes from an iterator of tf.data, for the loops of generators."""
 from __future__ import annotations
 
+import contextlib
 import logging
 from typing import TYPE_CHECKING
 
@@ -31,21 +32,24 @@ def _lists(element):
 class Batches:
     """The batches of a dataset, `steps` of them and then again from the first; without `steps` to the end, once.
 
-    What an iterator adds to the graph is kept with the dataset, so that a model can be fit to it again and again.
+    Each has an iterator of its own: a dataset may be trained on and measured on at once. What the iterator adds to the graph is left to
+    the dataset by close(), for the next one: a model can be fit to it again and again.
     """
 
     def __init__(self, source: Any, steps: int | None, argument: str, again: bool) -> None:
         graph = graph_backend.get_graph()
-        self._initializer = None
+        self._unused = None
         if hasattr(source, "make_initializable_iterator"):
-            kept = source.__dict__.setdefault("_keras_iterator", {})
+            kept = source.__dict__.setdefault("_keras_iterators", {})
             if graph not in kept:
                 kept.clear()
+            self._unused = kept.setdefault(graph, [])
+            if not self._unused:
                 iterator = source.make_initializable_iterator()
-                kept[graph] = iterator.initializer, iterator.get_next(), thalweg.data.experimental.cardinality(source)
-            self._initializer, element, cardinality = kept[graph]
+                self._unused.append((iterator.initializer, iterator.get_next(), thalweg.data.experimental.cardinality(source)))
+            self._initializer, element, cardinality = self._unused[-1]
         else:
-            element, cardinality = source.get_next(), None
+            self._initializer, element, cardinality = None, source.get_next(), None
         session = graph_backend.get_session()
         if steps is None:
             again, count = True, -2 if cardinality is None else int(session.run(cardinality))
@@ -57,6 +61,13 @@ class Batches:
         self.steps, self._again, self._taken = steps, again, 0
         self._next = session.make_callable(element)
         self._begin(session)
+        if self._unused is not None:
+            self._kept = self._unused.pop()
+
+    def close(self) -> None:
+        """The iterator may be used by others."""
+        if self._unused is not None:
+            self._unused.append(self._kept)
 
     def _begin(self, session):
         if self._initializer is not None:
@@ -79,7 +90,7 @@ class Batches:
 
 def _refuse(**arguments):
     for name, value in arguments.items():
-        if value is not None and value is not False and value != 0.0:
+        if value is not None and not (isinstance(value, (bool, int, float)) and value == 0):
             raise ValueError(f"`{name}` argument is not supported when input `x` is a dataset or a dataset iterator")
 
 
@@ -96,36 +107,38 @@ def change_training(module: ModuleType) -> None:
     def fit_batches(self, x=None, y=None, batch_size=None, epochs=1, verbose=1, callbacks=None, validation_split=0.0, validation_data=None,
                     shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_steps=None,
                     validation_freq=1, **kwargs):
-        if is_input_pipeline(validation_data):
-            validation_data = Batches(validation_data, validation_steps, "validation_steps", again=True)
-            validation_steps = validation_data.steps
-        if not is_input_pipeline(x):
-            return fit(self, x, y, batch_size, epochs, verbose, callbacks, validation_split, validation_data, shuffle, class_weight,
-                       sample_weight, initial_epoch, steps_per_epoch, validation_steps, validation_freq, **kwargs)
-        _refuse(y=y, batch_size=batch_size, validation_split=validation_split, sample_weight=sample_weight)
-        batches = Batches(x, steps_per_epoch, "steps_per_epoch", again=False)
-        try:
-            return self.fit_generator(batches, batches.steps, epochs, verbose=verbose, callbacks=callbacks, class_weight=class_weight,
-                                      validation_data=validation_data, validation_steps=validation_steps,
-                                      validation_freq=validation_freq, initial_epoch=initial_epoch, workers=0, shuffle=False)
-        except RanOut as end:
-            logging.getLogger("thalweg").warning("%s; training is interrupted. It needs steps_per_epoch * epochs batches: "
-                                                 "dataset.repeat() makes more.", end)
-            return self.history
+        with contextlib.ExitStack() as in_use:
+            if is_input_pipeline(validation_data):
+                validation_data = in_use.enter_context(
+                    contextlib.closing(Batches(validation_data, validation_steps, "validation_steps", again=True)))
+                validation_steps = validation_data.steps
+            if not is_input_pipeline(x):
+                return fit(self, x, y, batch_size, epochs, verbose, callbacks, validation_split, validation_data, shuffle, class_weight,
+                           sample_weight, initial_epoch, steps_per_epoch, validation_steps, validation_freq, **kwargs)
+            _refuse(y=y, batch_size=batch_size, validation_split=validation_split, sample_weight=sample_weight)
+            batches = in_use.enter_context(contextlib.closing(Batches(x, steps_per_epoch, "steps_per_epoch", again=False)))
+            try:
+                return self.fit_generator(batches, batches.steps, epochs, verbose=verbose, callbacks=callbacks, class_weight=class_weight,
+                                          validation_data=validation_data, validation_steps=validation_steps,
+                                          validation_freq=validation_freq, initial_epoch=initial_epoch, workers=0, shuffle=False)
+            except RanOut as end:
+                logging.getLogger("thalweg").warning("%s; training is interrupted. It needs steps_per_epoch * epochs batches: "
+                                                     "dataset.repeat() makes more.", end)
+                return self.history
 
     def evaluate_batches(self, x=None, y=None, batch_size=None, verbose=1, sample_weight=None, steps=None, callbacks=None, **kwargs):
         if not is_input_pipeline(x):
             return evaluate(self, x, y, batch_size, verbose, sample_weight, steps, callbacks, **kwargs)
         _refuse(y=y, batch_size=batch_size, sample_weight=sample_weight)
-        batches = Batches(x, steps, "steps", again=False)
-        return self.evaluate_generator(batches, batches.steps, callbacks=callbacks, workers=0, verbose=verbose)
+        with contextlib.closing(Batches(x, steps, "steps", again=False)) as batches:
+            return self.evaluate_generator(batches, batches.steps, callbacks=callbacks, workers=0, verbose=verbose)
 
     def predict_batches(self, x, batch_size=None, verbose=0, steps=None, callbacks=None, **kwargs):
         if not is_input_pipeline(x):
             return predict(self, x, batch_size, verbose, steps, callbacks, **kwargs)
         _refuse(batch_size=batch_size)
-        batches = Batches(x, steps, "steps", again=False)
-        return self.predict_generator(batches, batches.steps, callbacks=callbacks, workers=0, verbose=verbose)
+        with contextlib.closing(Batches(x, steps, "steps", again=False)) as batches:
+            return self.predict_generator(batches, batches.steps, callbacks=callbacks, workers=0, verbose=verbose)
 
     for name, changed, before in (("compile", compile_graph, compile_model), ("fit", fit_batches, fit),
                                   ("evaluate", evaluate_batches, evaluate), ("predict", predict_batches, predict)):

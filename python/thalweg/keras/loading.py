@@ -19,6 +19,8 @@ import sys
 import types
 from typing import TYPE_CHECKING
 
+from thalweg.base import old_numpy
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -42,16 +44,19 @@ def missing() -> str:
     return "" if installed() else f"; models of tf.keras need Keras {NEEDED}1: pip install thalweg[keras]"
 
 
+_NUMPY = old_numpy.copy()
 _COLLECTIONS = types.SimpleNamespace(**vars(collections.abc), **{n: getattr(collections, n) for n in collections.__all__})
 
 
 def _import(name, scope=None, local=None, fromlist=(), level=0):
-    """Python's own, but for tensorflow, and for classes that Python had in another place."""
+    """Python's own, but for tensorflow, and for names that Python and numpy had then."""
     if level == 0 and name.partition(".")[0] == "tensorflow":
         below = builtins.__import__("thalweg.keras.below", fromlist=["tensorflow"])
         return below if fromlist else below.tensorflow
     if level == 0 and name == "collections":
         return _COLLECTIONS
+    if level == 0 and name == "numpy":
+        return _NUMPY
     return builtins.__import__(name, scope, local, fromlist, level)
 
 

@@ -373,7 +373,7 @@ def deserialize(config: Mapping[str, Any], custom_objects: Mapping[str, Any] | N
     found = {**utils.get_custom_objects(), **(custom_objects or {})}.get(name) or _ALL.get(name.lower())
     if found is None:
         raise ValueError(f"Unknown optimizer: {name}")
-    return found.from_config(config["config"])
+    return utils.made_of_config(found, config["config"], custom_objects)
 
 
 def get(identifier: object) -> Optimizer:

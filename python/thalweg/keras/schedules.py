@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import thalweg
+from thalweg.keras import utils
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,7 +112,7 @@ def serialize(learning_rate_schedule: LearningRateSchedule) -> dict[str, Any]:
 
 def deserialize(config: Mapping[str, Any], custom_objects: Mapping[str, object] | None = None) -> LearningRateSchedule:
     """A schedule of a class and a configuration."""
-    known = {**{cls.__name__: cls for cls in _ALL}, **(custom_objects or {})}
+    known = {**{cls.__name__: cls for cls in _ALL}, **utils.get_custom_objects(), **(custom_objects or {})}
     if config["class_name"] not in known:
         raise ValueError(f"Unknown decay: {config['class_name']}")
-    return known[config["class_name"]].from_config(config["config"])
+    return utils.made_of_config(known[config["class_name"]], config["config"], custom_objects)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from thalweg.base import names
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Self
 
     from thalweg.base.typing import Array, ArrayLike
@@ -42,6 +44,14 @@ class CustomObjectScope(contextlib.AbstractContextManager):
 def custom_object_scope(*args: object) -> CustomObjectScope:
     """As CustomObjectScope."""
     return CustomObjectScope(*args)
+
+
+def made_of_config(cls: Any, config: Mapping[str, Any], custom_objects: Mapping[str, object] | None) -> Any:
+    """cls.from_config(config); the names of `custom_objects` are known meanwhile, and given to it where it takes them."""
+    with CustomObjectScope(custom_objects or {}):
+        if "custom_objects" in inspect.getfullargspec(cls.from_config).args:
+            return cls.from_config(config, custom_objects=dict(_custom))
+        return cls.from_config(config)
 
 
 class Sequence:

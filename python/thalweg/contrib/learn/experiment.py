@@ -22,7 +22,8 @@ class Experiment:
 
     Training ends at step `train_steps`, or without it when the input does. An evaluation takes `eval_steps` batches, or all; evaluate()
     waits `eval_delay_secs` before it begins. `train_monitors` and `eval_hooks` are hooks of sessions. continuous_train_and_eval()
-    measures every `train_steps_per_iteration` steps, or ten times. Other arguments are for distributed training and change nothing.
+    measures every `train_steps_per_iteration` steps; without it ten times, or every 1,000 steps where `train_steps` is not given either.
+    Other arguments are for distributed training and change nothing.
     """
 
     def __init__(self, estimator: Estimator, train_input_fn: Callable[..., object], eval_input_fn: Callable[..., object],
@@ -93,7 +94,9 @@ class Experiment:
 
     def continuous_train_and_eval(self, continuous_eval_predicate_fn: Callable[[Mapping[str, Any] | None], bool] | None = None) -> Measured:
         """Trains for a while and measures, in turns, until `train_steps` are done or the predicate is false of the metrics."""
-        steps = self._steps_per_iteration or self._train_steps and self._train_steps // 10
+        steps = self._steps_per_iteration
+        if steps is None:
+            steps = 1000 if self._train_steps is None else self._train_steps // 10
         found = None
         while continuous_eval_predicate_fn is None or continuous_eval_predicate_fn(found):
             self._train(steps=steps)
