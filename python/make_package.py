@@ -88,9 +88,22 @@ def compat_v2_source(differences):
             f"\nDROPPED = frozenset({' '.join(differences['dropped'])!r}.split())\n")
 
 
-def modules_source(text, defined):
+def message_modules(types):
+    """The modules of messages, and the messages, enums and values of enums that each defines: core/framework/types_pb2."""
+    modules = {}
+    for full_name, facts in types.items():
+        package, _, name = full_name.rpartition(".")
+        if package == "tensorflow" and "1.15" in facts.get("in", ()):
+            path = facts["file"].removeprefix("tensorflow/").removesuffix(".proto") + "_pb2"
+            values = list(facts["values"]) if facts["kind"] == "enum" else []
+            modules.setdefault(path, []).extend([name, *values])
+    return {path: " ".join(sorted(found)) for path, found in modules.items()}
+
+
+def modules_source(text, defined, types):
     """The modules of the 1.15 package by folder, and the classes and functions that each defines."""
     tables = [{place: names.strip() for place, _, names in (line.partition(":") for line in t.splitlines())} for t in (text, defined)]
+    tables[1].update(message_modules(types))
     return table_source("MODULES", "Modules of TensorFlow 1.15.", tables[0]) + bare_table("DEFINED", tables[1])
 
 
@@ -140,7 +153,7 @@ def main(sources, facts, out):
     with open(os.path.join(facts, "contrib_api_v1.json")) as f:
         more = json.load(f)["symbols"]
     with open(os.path.join(facts, "python_modules_v1.txt")) as f, open(os.path.join(facts, "python_private_v1.txt")) as defined:
-        write(os.path.join(out, "_modules_v1.py"), modules_source(f.read(), defined.read()))
+        write(os.path.join(out, "_modules_v1.py"), modules_source(f.read(), defined.read(), types))
     with open(os.path.join(facts, "compat_v2.json")) as f:
         write(os.path.join(out, "_compat_v2.py"), compat_v2_source(json.load(f)))
     operations = runpy.run_path(os.path.join(sources, "base", "operation_paths.py"))["table"]()

@@ -156,3 +156,19 @@ def test_staging_areas_by_their_import_paths(tmp_path):
     """)
     assert status == 0, errors
     assert "3.0" in out and "4.0" in out and "5." in out and "2.0 True" in out, out
+
+
+def test_star_imports_of_private_modules_bring_what_they_define_and_what_is_public_of_them(tmp_path):
+    status, out, errors = launch(tmp_path, """
+        wanted = {"core.framework.graph_pb2": "GraphDef", "core.framework.types_pb2": "DT_FLOAT DataType", "python": "Session placeholder",
+                  "core.protobuf.config_pb2": "ConfigProto RunOptions", "python.ops.nn": "relu conv2d", "python.ops.rnn_cell": "LSTMCell",
+                  "python.framework.errors": "NotFoundError", "python.training.training": "Saver AdamOptimizer",
+                  "python.platform.flags": "DEFINE_string", "python.framework.dtypes": "float32 as_dtype",
+                  "python.ops.array_ops": "reshape boolean_mask"}
+        for path, names in wanted.items():
+            brought = {}
+            exec(f"from tensorflow.{path} import *", brought)
+            print(path, sorted(set(names.split()) - set(brought)))
+        """)
+    assert status == 0, errors
+    assert {line.partition(" ")[2] for line in out.splitlines()} == {"[]"}, out

@@ -73,7 +73,7 @@ _SOURCES = {
     "python.platform.tf_logging": "logging", "python.pywrap_tensorflow": "train compatibility.stand_ins",
     "python.saved_model": "saved_model", "python.summary": "summary",
     "python.ops.summary_ops_v2": "contrib.summary summary.writers summary.recorded", "python.tf2": "compatibility.stand_ins",
-    "python.training": "train", "python.training.moving_averages": "training.moving_averages train",
+    "python.training": "train", "python.training.training": "train", "python.training.moving_averages": "training.moving_averages train",
     "python.training.optimizer": "train", "python.training.saver": "saving.saver",
     "python.training.saving.saveable_object": "saving.saveables",
     "python.training.learning_rate_decay": "training.learning_rates", "python.util": "compatibility.stand_ins",
@@ -99,10 +99,14 @@ class StandIn(types.ModuleType):
         self.__dict__["_sources"] = sources
 
     def __getattr__(self, name):
-        if name == "__all__":  # what a star import brings: the names that TensorFlow's module defines
+        if name == "__all__":  # what a star import brings: what TensorFlow's module defines, and what is public of its namespace
             from thalweg import _modules_v1
-            defined = _modules_v1.DEFINED.get(self.__name__.removeprefix("tensorflow.").replace(".", "/"), "").replace("|", " ").split()
-            return sorted(n for n in defined if not n.startswith("_") and hasattr(self, n))
+            path = self.__name__.removeprefix("tensorflow.")
+            found = set(_modules_v1.DEFINED.get(path.replace(".", "/"), "").replace("|", " ").split())
+            if path in _SOURCES:
+                for source in _SOURCES[path].split() or [""]:
+                    found.update(getattr(importlib.import_module(f"thalweg.{source}".rstrip(".")), "__all__", ()))
+            return sorted(n for n in found if not n.startswith("_") and hasattr(self, n))
         if name.startswith("__"):
             raise AttributeError(name)
         child = f"{self.__name__}.{name}"
