@@ -172,3 +172,11 @@ def test_star_imports_of_private_modules_bring_what_they_define_and_what_is_publ
         """)
     assert status == 0, errors
     assert {line.partition(" ")[2] for line in out.splitlines()} == {"[]"}, out
+
+
+def test_names_that_private_modules_pass_on_can_be_taken(tmp_path):
+    status, out, errors = launch(tmp_path, """
+        from tensorflow.python.keras.backend import set_floatx
+        print("taken")
+        """)
+    assert (status, out) == (0, "taken\n"), errors

@@ -118,7 +118,8 @@ class StandIn(types.ModuleType):
                 if exists(f"{folder}.{name}"):
                     return importlib.import_module(f"{folder}.{name}")
         if value is _MISSING:
-            value = later.public("tf" + child.removeprefix("tensorflow")) or self._private(name) or _MISSING
+            path = "tf" + child.removeprefix("tensorflow")
+            value = later.public(path) or later.public(path.replace(".python.", ".", 1)) or self._private(name) or _MISSING
             if value is not _MISSING:
                 return value
         if value is _MISSING:
