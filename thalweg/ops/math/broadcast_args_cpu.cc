@@ -79,13 +79,14 @@ Status Args(Context& ctx) {
   RETURN_IF_ERROR(CheckSizes(ctx));
   const Sizes a{ctx.input(0)}, b{ctx.input(1)};
   const int64_t rank = std::max(a.shape.num_elements(), b.shape.num_elements());
-  std::vector<T> sizes;
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<T>, Shape{rank}));
+  T* size = out->mutable_data<T>();
   compute::CancelLooks looks(ctx.work());
   for (int64_t i = rank - 1; i >= 0; --i) {
     RETURN_IF_ERROR(looks.Did());
-    sizes.push_back(static_cast<T>(a.FromBack(i) == 1 ? b.FromBack(i) : a.FromBack(i)));
+    *size++ = static_cast<T>(a.FromBack(i) == 1 ? b.FromBack(i) : a.FromBack(i));
   }
-  return SetVector(ctx, 0, sizes);
+  return OkStatus();
 }
 
 }  // namespace
