@@ -14,7 +14,7 @@ namespace {
 class RemappingTest : public testing::Test {
  protected:
   std::string File(const std::string& name, const std::string& text) const {
-    const std::string path = directory_.path() + "/" + name;
+    std::string path = directory_.path() + "/" + name;
     std::ofstream(path, std::ios::binary) << text;
     return path;
   }

@@ -65,8 +65,9 @@ class ToVariant : public Kernel {
       levels.push_back(std::move(splits));
     }
     if (!batched_) {
-      ASSIGN_OR_RETURN(Variant whole, RaggedValue::Make(splits_type_, std::move(levels), values));
-      ctx.set_output(0, Tensor::Scalar(std::move(whole)));
+      ASSIGN_OR_RETURN(const Variant whole,
+                       RaggedValue::Make(splits_type_, std::move(levels), values));
+      ctx.set_output(0, Tensor::Scalar(whole));
       return OkStatus();
     }
     const int64_t rows = ranks == 0 ? values.dim(0) : static_cast<int64_t>(levels[0].size()) - 1;
