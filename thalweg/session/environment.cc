@@ -77,7 +77,7 @@ Result<std::shared_ptr<Environment>> Environment::Make(EnvironmentOptions option
     return InvalidArgument("an environment needs a registry of operations and one of kernels");
   }
   const std::vector<DeviceFactory> factories = registries.devices;
-  const std::shared_ptr<Environment> made(
+  std::shared_ptr<Environment> made(
       new Environment(Token{}, std::move(options), std::move(registries), std::move(base)),
       &Environment::Delete);
   const DeviceRequest request{.job = made->options_.job,
