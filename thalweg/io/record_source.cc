@@ -2,8 +2,6 @@
 #include "thalweg/io/record_source.h"
 
 #include <algorithm>
-#include <charconv>
-#include <iterator>
 #include <utility>
 
 #include "thalweg/io/file_parts.h"
@@ -63,12 +61,12 @@ class FileSource : public RecordSource {
  protected:
   BlockFile& file() { return *file_; }
   std::string Key(uint64_t n) const {
-    char digits[20];
-    const char* const end = std::to_chars(std::begin(digits), std::end(digits), n).ptr;
-    const auto length = static_cast<size_t>(end - digits);
+    constexpr size_t kDigits = 20;
     std::string key;
-    key.reserve(file_->path().size() + 1 + length);
-    return key.append(file_->path()).append(1, ':').append(digits, length);
+    key.reserve(file_->path().size() + 1 + kDigits);
+    key.append(file_->path()).push_back(':');
+    AppendText(key, n);
+    return key;
   }
 
   int64_t number_ = 0;  // of the file's records so far

@@ -20,27 +20,30 @@ inline Result<PartialShape> GivenElementShape(ShapeContext& c, int i) {
   return c.InputAsShape(i);
 }
 
-// `shape` and what is known of the list of input i.
-inline Result<PartialShape> WithListShape(ShapeContext& c, int i, PartialShape shape) {
-  const HandleShape* const handle = c.input_handle_shape(i);
+// What TensorFlow calls an operation on a list in its errors.
+enum class ListUse { kRead, kPush, kOther };
+
+// `shape` and what is known of the list of input 0.
+inline Result<PartialShape> WithListShape(ShapeContext& c, PartialShape shape, ListUse use) {
+  const HandleShape* const handle = c.input_handle_shape(0);
   if (handle == nullptr) return shape;
   const Result<DType> wanted = c.Attr<DType>("element_dtype");
-  if (wanted.ok() && handle->dtype != DType::kInvalid && *wanted != handle->dtype) {
-    const std::string& op = c.node().op_name();
-    if (op == "TensorListPushBack") {
-      return InvalidArgument("Trying to push to list with wrong element dtype. List has type ",
-                             DTypeWord(handle->dtype), " but trying to push element with type ",
-                             DTypeWord(*wanted));
-    }
-    const bool reads = op != "TensorListGetItem" && c.node().num_outputs() > 0 &&
-                       c.node().output_type(c.num_outputs() - 1) == *wanted;
-    return reads ? InvalidArgument(
-                       "Trying to read from list with wrong element dtype. List has type ",
-                       DTypeWord(handle->dtype), " but expected type ", DTypeWord(*wanted))
-                 : InvalidArgument("Expected list with element dtype ", DTypeWord(*wanted),
-                                   " but got list with element dtype ", DTypeWord(handle->dtype));
+  if (!wanted.ok() || handle->dtype == DType::kInvalid || *wanted == handle->dtype) {
+    return handle->shape.MergeWith(shape);
   }
-  return handle->shape.MergeWith(shape);
+  const std::string_view has = DTypeWord(handle->dtype), type = DTypeWord(*wanted);
+  switch (use) {
+    case ListUse::kRead:
+      return InvalidArgument("Trying to read from list with wrong element dtype. List has type ",
+                             has, " but expected type ", type);
+    case ListUse::kPush:
+      return InvalidArgument("Trying to push to list with wrong element dtype. List has type ", has,
+                             " but trying to push element with type ", type);
+    case ListUse::kOther:
+      break;
+  }
+  return InvalidArgument("Expected list with element dtype ", type,
+                         " but got list with element dtype ", has);
 }
 
 // Output i is a list like that of input 0.

@@ -7,20 +7,20 @@ namespace thalweg {
 namespace {
 
 // Output 0 is the list of input 0 with what input `item` adds to what is known.
-Status ChangedList(ShapeContext& c, int item) {
+Status ChangedList(ShapeContext& c, int item, ListUse use) {
   RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
-  RETURN_IF_ERROR(WithListShape(c, 0, c.input(item)).status());
+  RETURN_IF_ERROR(WithListShape(c, c.input(item), use).status());
   SetSameList(c, 0);
   return OkStatus();
 }
 
-Status PushShape(ShapeContext& c) { return ChangedList(c, 1); }
+Status PushShape(ShapeContext& c) { return ChangedList(c, 1, ListUse::kPush); }
 
 // Inputs: list, element_shape.
 Status PopShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
   ASSIGN_OR_RETURN(PartialShape given, GivenElementShape(c, 1));
-  ASSIGN_OR_RETURN(PartialShape element, WithListShape(c, 0, std::move(given)));
+  ASSIGN_OR_RETURN(PartialShape element, WithListShape(c, std::move(given), ListUse::kRead));
   SetSameList(c, 0);
   c.set_output(1, std::move(element));
   return OkStatus();
@@ -31,7 +31,7 @@ Status GetShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
   RETURN_IF_ERROR(c.InputWithRank(1, 0).status());
   ASSIGN_OR_RETURN(PartialShape given, GivenElementShape(c, 2));
-  ASSIGN_OR_RETURN(PartialShape element, WithListShape(c, 0, std::move(given)));
+  ASSIGN_OR_RETURN(PartialShape element, WithListShape(c, std::move(given), ListUse::kOther));
   c.set_output(0, std::move(element));
   return OkStatus();
 }
@@ -39,7 +39,7 @@ Status GetShape(ShapeContext& c) {
 // Inputs: list, index, item.
 Status SetShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(1, 0).status());
-  return ChangedList(c, 2);
+  return ChangedList(c, 2, ListUse::kOther);
 }
 
 Status PushBatchShape(ShapeContext& c) {

@@ -11,7 +11,7 @@ namespace {
 Status StackShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
   ASSIGN_OR_RETURN(PartialShape given, GivenElementShape(c, 1));
-  ASSIGN_OR_RETURN(const PartialShape element, WithListShape(c, 0, std::move(given)));
+  ASSIGN_OR_RETURN(const PartialShape element, WithListShape(c, std::move(given), ListUse::kRead));
   ASSIGN_OR_RETURN(const int64_t count, c.Attr<int64_t>("num_elements"));
   if (count < -1) return InvalidArgument("num_elements must be -1 or a number, got ", count);
   c.set_output(0, PartialShape{count}.Concatenate(element));
@@ -23,7 +23,7 @@ Status GatherShape(ShapeContext& c) {
   RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
   ASSIGN_OR_RETURN(const PartialShape indices, c.InputWithRank(1, 1));
   ASSIGN_OR_RETURN(PartialShape given, GivenElementShape(c, 2));
-  ASSIGN_OR_RETURN(const PartialShape element, WithListShape(c, 0, std::move(given)));
+  ASSIGN_OR_RETURN(const PartialShape element, WithListShape(c, std::move(given), ListUse::kRead));
   c.set_output(0, indices.Concatenate(element));
   return OkStatus();
 }
@@ -63,7 +63,7 @@ Status ScatterIntoShape(ShapeContext& c) {
 // Outputs: the elements after each other, their lengths. `element` is the shape of one of them.
 Status ConcatOutputs(ShapeContext& c, PartialShape element) {
   RETURN_IF_ERROR(c.InputWithRank(0, 0).status());
-  ASSIGN_OR_RETURN(element, WithListShape(c, 0, std::move(element)));
+  ASSIGN_OR_RETURN(element, WithListShape(c, std::move(element), ListUse::kOther));
   if (element.known_rank()) {
     if (element.rank() == 0) {
       return InvalidArgument("elements to be put after each other must be at least vectors");
