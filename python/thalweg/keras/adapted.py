@@ -259,7 +259,7 @@ def _change_callbacks(module):
     module.BaseLogger.on_batch_end = weighed
 
     def _call_batch_hook(self, mode, hook, batch, logs=None):
-        """Without measuring how long callbacks take, which costs more than a small step."""
+        """Calls them without measuring how long they take, which costs more than a small step."""
         for callback in self.callbacks:
             getattr(callback, f"on_{mode}_batch_{hook}")(batch, logs or {})
     module.CallbackList._call_batch_hook = _call_batch_hook

@@ -42,7 +42,7 @@ get_graph = graphs.get_default_graph
 
 # ---- names ----
 def get_uid(prefix: str = "") -> int:
-    """How often this prefix was asked for in the default graph, with this time."""
+    """How often this prefix was asked for in the default graph, this time included."""
     counts = _counts.setdefault(get_graph(), collections.Counter())
     counts[prefix] += 1
     return counts[prefix]
@@ -55,7 +55,7 @@ def reset_uids() -> None:
 
 # ---- sessions ----
 def manual_variable_initialization(value: bool) -> None:
-    """Whether the program gives variables their first values itself."""
+    """Says whether the program gives variables their first values itself."""
     global _manual_initialization
     _manual_initialization = bool(value)
 
@@ -85,7 +85,7 @@ def set_session(session: Session) -> None:
 
 
 def _initialize(session):
-    """Those variables of the graph that nobody has given a value in this session."""
+    """Gives the variables of the graph that have no value yet in `session` their first one."""
     present = session.graph.get_collection_ref(graphs.GraphKeys.GLOBAL_VARIABLES)
     if session.__dict__.get("_keras_variables") == (len(present), id(present[-1]) if present else 0):
         return  # no variable has come since
@@ -117,7 +117,7 @@ def learning_phase() -> Tensor | int:
 
 
 def set_learning_phase(value: int) -> None:
-    """0 or 1, for the default graph from now on."""
+    """Makes 0 or 1 the phase of the default graph from now on."""
     if value not in (0, 1):
         raise ValueError("Expected learning phase to be 0 or 1.")
     get_graph()._keras_phase = int(value)

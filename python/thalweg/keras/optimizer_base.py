@@ -134,15 +134,15 @@ class Optimizer:
         return self._weights
 
     def variables(self) -> list[Variable]:
-        """The same."""
+        """The number of steps and the slots."""
         return self._weights
 
     def get_weights(self) -> list[Array]:
-        """Their values."""
+        """The values of `weights`."""
         return graph_backend.batch_get_value(self._weights)
 
     def set_weights(self, weights: Sequence[ArrayLike]) -> None:
-        """Sets their values."""
+        """Sets the values of `weights`."""
         if len(weights) != len(self._weights):
             raise ValueError(f"You called `set_weights(weights)` on optimizer {self._name} with a weight list of length {len(weights)}, but "
                              f"the optimizer was expecting {len(self._weights)} weights.")

@@ -100,7 +100,7 @@ class SGD(_Kind):
 
 
 class Adam(_Kind):
-    """Adam; with `amsgrad` by the greatest second moment so far."""
+    """Adam, which with `amsgrad` divides by the root of the greatest second moment so far."""
 
     _PLAIN = ("epsilon", "amsgrad")
 
@@ -125,7 +125,7 @@ class Adam(_Kind):
 
 
 class Adamax(_Kind):
-    """Adam by the greatest gradient, which is forgotten slowly."""
+    """Adam that divides by the greatest gradient, which is forgotten slowly."""
 
     _PLAIN = ("epsilon",)
 
@@ -200,7 +200,7 @@ class Nadam(_Kind):
 
 
 class RMSprop(_Kind):
-    """By the root of the mean square of gradients."""
+    """Divides each gradient by the root of the mean square of those so far."""
 
     _PLAIN = ("epsilon", "centered")
 
@@ -247,7 +247,7 @@ class RMSprop(_Kind):
 
 
 class Adagrad(_Kind):
-    """By the root of the sum of squared gradients."""
+    """Divides each gradient by the root of the sum of squares of those so far."""
 
     _PLAIN = ("initial_accumulator_value", "epsilon")
 
@@ -278,7 +278,7 @@ class Adagrad(_Kind):
 
 
 class Adadelta(_Kind):
-    """By the root of the mean square of gradients and of changes."""
+    """Scales each gradient by the root mean square of changes over that of gradients."""
 
     _PLAIN = ("epsilon",)
 
@@ -351,11 +351,11 @@ class TFOptimizer(Optimizer):
 
     @property
     def weights(self) -> list[Variable]:
-        """Those of an optimizer of tf.train are not told."""
+        """Refuses: an optimizer of tf.train does not tell its variables."""
         raise NotImplementedError("An optimizer of tf.train has no weights that tf.keras could tell")
 
     def get_config(self) -> dict[str, Any]:
-        """There is none."""
+        """Refuses: an optimizer of tf.train has no configuration."""
         raise NotImplementedError("An optimizer of tf.train has no configuration")
 
 

@@ -48,7 +48,7 @@ class _Schedule(LearningRateSchedule):
         return getattr(thalweg.train, self._FUNCTION)(arguments.pop("initial_learning_rate"), step, **arguments)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments."""
+        """The arguments that make such a schedule."""
         return dict(self._arguments)
 
 
@@ -98,7 +98,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         return thalweg.train.piecewise_constant(step, [thalweg.cast(b, step.dtype) for b in self.boundaries], self.values, name=self.name)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments."""
+        """The arguments that make such a schedule."""
         return {"boundaries": self.boundaries, "values": self.values, "name": self.name}
 
 
