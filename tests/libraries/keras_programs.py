@@ -273,4 +273,5 @@ def result(program, tf):
 if __name__ == "__main__":
     import tensorflow
 
-    print(json.dumps({program.__name__: result(program, tensorflow) for program in PROGRAMS}, indent=1))
+    lines = [f'"{program.__name__}": {json.dumps(result(program, tensorflow), separators=(",", ":"))}' for program in PROGRAMS]
+    print("{", ",\n".join(lines), "}", sep="\n")
