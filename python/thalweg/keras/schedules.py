@@ -52,26 +52,25 @@ class _Schedule(LearningRateSchedule):
         return dict(self._arguments)
 
 
-class ExponentialDecay(_Schedule):
+class _DecayAtRate(_Schedule):
+    """Base of those that have a `decay_rate`."""
+
+    def __init__(self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False,
+                 name: str | None = None) -> None:
+        super().__init__(initial_learning_rate=initial_learning_rate, decay_steps=decay_steps, decay_rate=decay_rate, staircase=staircase,
+                         name=name)
+
+
+class ExponentialDecay(_DecayAtRate):
     """The rate is multiplied by `decay_rate` each `decay_steps` steps."""
 
     _FUNCTION = "exponential_decay"
 
-    def __init__(self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False,
-                 name: str | None = None) -> None:
-        super().__init__(initial_learning_rate=initial_learning_rate, decay_steps=decay_steps, decay_rate=decay_rate, staircase=staircase,
-                         name=name)
 
-
-class InverseTimeDecay(_Schedule):
+class InverseTimeDecay(_DecayAtRate):
     """The rate is divided by 1 + `decay_rate` * step / `decay_steps`."""
 
     _FUNCTION = "inverse_time_decay"
-
-    def __init__(self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False,
-                 name: str | None = None) -> None:
-        super().__init__(initial_learning_rate=initial_learning_rate, decay_steps=decay_steps, decay_rate=decay_rate, staircase=staircase,
-                         name=name)
 
 
 class PolynomialDecay(_Schedule):
