@@ -192,33 +192,15 @@ OWN_SCHEDULE = """
 """
 
 
-def test_names_can_be_imported_from_where_tensorflow_has_them(last_number):
-    assert last_number(IMPORTS) == 6
-
-
-def test_callbacks_write_files(last_number):
-    assert last_number(CALLBACKS) == 2
-
-
-def test_it_stands_beside_the_package_it_is_made_of(last_number):
-    assert last_number(BESIDE_KERAS) == 16
-
-
-def test_what_is_not_there_says_so(last_number):
-    assert last_number(REFUSED) == 1
-
-
-def test_a_dataset_is_trained_on_and_measured_on_at_once(last_number):
-    assert last_number(SAME_DATASET) == 3
-
-
-def test_arrays_beside_a_dataset_are_refused(last_number):
-    assert last_number(BESIDE_A_DATASET) == 1
-
-
-def test_callbacks_and_files_need_no_old_numpy(last_number):
-    assert last_number(LATER_NUMPY) == 2
-
-
-def test_models_with_a_schedule_of_the_program_are_loaded(last_number):
-    assert last_number(OWN_SCHEDULE) == 0.5
+@pytest.mark.parametrize(("program", "number"), [
+    pytest.param(IMPORTS, 6, id="names_can_be_imported_from_where_tensorflow_has_them"),
+    pytest.param(CALLBACKS, 2, id="callbacks_write_files"),
+    pytest.param(BESIDE_KERAS, 16, id="it_stands_beside_the_package_it_is_made_of"),
+    pytest.param(REFUSED, 1, id="what_is_not_there_says_so"),
+    pytest.param(SAME_DATASET, 3, id="a_dataset_is_trained_on_and_measured_on_at_once"),
+    pytest.param(BESIDE_A_DATASET, 1, id="arrays_beside_a_dataset_are_refused"),
+    pytest.param(LATER_NUMPY, 2, id="callbacks_and_files_need_no_old_numpy"),
+    pytest.param(OWN_SCHEDULE, 0.5, id="models_with_a_schedule_of_the_program_are_loaded"),
+])
+def test_program(last_number, program, number):
+    assert last_number(program) == number
