@@ -91,9 +91,7 @@ def _add_weight(self, name=None, shape=None, dtype=None, initializer=None, regul
     dtype = dtypes.as_dtype(dtype or self.dtype or graph_backend.floatx())
     if initializer is None:
         initializer = "glorot_uniform" if dtype.is_floating else "zeros"
-    initializer = initializers.get(initializer)
-    if isinstance(initializer, type):
-        initializer = initializer()
+    initializer = initializers.made(initializer)
     if trainable is None:
         trainable = synchronization != VariableSynchronization.ON_READ
     weight = Variable(lambda: initializer(shape, dtype=dtype), dtype=dtype, name=name or "Variable", constraint=constraint,

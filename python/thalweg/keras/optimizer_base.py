@@ -108,8 +108,7 @@ class Optimizer:
         """A variable of the optimizer beside one of the model."""
         slots = self._slots.setdefault(var, {})
         if slot_name not in slots:
-            first = initializers.get(initializer)
-            first = first() if isinstance(first, type) else first
+            first = initializers.made(initializer)
             slots[slot_name] = self._new_variable(f"{var.op.name}/{slot_name}",
                                                   lambda: first(var.shape, dtype=var.dtype.base_dtype), var.dtype.base_dtype)
             self._weights.append(slots[slot_name])
@@ -122,8 +121,7 @@ class Optimizer:
     def add_weight(self, name: str, shape: object = (), dtype: DTypeLike | None = None, initializer: object = "zeros",
                    trainable: bool = False) -> Variable:
         """A variable of the optimizer of its own."""
-        first = initializers.get(initializer)
-        first = first() if isinstance(first, type) else first
+        first = initializers.made(initializer)
         dtype = dtypes.as_dtype(dtype or "float32")
         self._weights.append(self._new_variable(name, lambda: first(shape, dtype=dtype), dtype))
         return self._weights[-1]
