@@ -15,7 +15,8 @@ from thalweg.graph.default_session import get_default_session
 from thalweg.graph.session import Session
 from thalweg.graph.sparse_tensor import SparseTensor, SparseTensorValue
 from thalweg.graph.tensor import Tensor
-from thalweg.keras.loops import rnn  # noqa: F401  (names of this module)
+from thalweg.keras.activations import hard_sigmoid  # noqa: F401  (names of this module, as those below)
+from thalweg.keras.loops import rnn  # noqa: F401
 from thalweg.keras.output_losses import binary_crossentropy, categorical_crossentropy, sparse_categorical_crossentropy  # noqa: F401
 from thalweg.keras.settings import (  # noqa: F401
     cast_to_floatx,
@@ -241,11 +242,6 @@ def function(inputs: Sequence[Tensor], outputs: Sequence[Tensor], updates: Seque
 
 
 # ---- values ----
-def hard_sigmoid(x: TensorLike) -> Tensor:
-    """0.2 * x + 0.5, at least 0 and at most 1."""
-    return thalweg.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
-
-
 def _seed(seed):
     return np.random.randint(10e6) if seed is None else seed
 

@@ -68,15 +68,20 @@ class _Kind(Optimizer):
                 "decay": self._serialize_hyperparameter("decay"), **more}
 
 
+def _has_momentum(momentum):
+    """Whether an optimizer with this argument keeps the changes of steps before."""
+    if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
+        raise ValueError("`momentum` must be between [0, 1].")
+    return callable(momentum) or isinstance(momentum, (thalweg.Tensor, Variable)) or momentum > 0
+
+
 class SGD(_Kind):
     """Gradient descent, with momentum if asked for."""
 
     _PLAIN = ("nesterov",)
 
     def __init__(self, learning_rate: Rate = 0.01, momentum: float = 0.0, nesterov: bool = False, name: str = "SGD", **kwargs: Any) -> None:
-        if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
-            raise ValueError("`momentum` must be between [0, 1].")
-        self._momentum = callable(momentum) or isinstance(momentum, (thalweg.Tensor, Variable)) or momentum > 0
+        self._momentum = _has_momentum(momentum)
         super().__init__(name, kwargs, learning_rate=learning_rate, momentum=momentum, nesterov=nesterov)
 
     def _create_slots(self, var_list):
@@ -206,9 +211,7 @@ class RMSprop(_Kind):
 
     def __init__(self, learning_rate: Rate = 0.001, rho: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-7, centered: bool = False,
                  name: str = "RMSprop", **kwargs: Any) -> None:
-        if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
-            raise ValueError("`momentum` must be between [0, 1].")
-        self._momentum = callable(momentum) or isinstance(momentum, (thalweg.Tensor, Variable)) or momentum > 0
+        self._momentum = _has_momentum(momentum)
         super().__init__(name, kwargs, learning_rate=learning_rate, rho=rho, momentum=momentum, epsilon=epsilon or graph_backend.epsilon(),
                          centered=centered)
 
