@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import thalweg
 from thalweg.base import names
+from thalweg.graph.tensor import IndexedSlices
 from thalweg.keras import graph_backend, schedules, utils
 from thalweg.keras.optimizer_base import Optimizer
 from thalweg.keras.schedules import LearningRateSchedule, Rate
@@ -192,16 +193,35 @@ class Nadam(_Kind):
             kept = self._cache.assign(product)
         self._schedule = now, following, product, product * following, kept
 
-    def _resource_apply_dense(self, grad, var):
-        rate, beta_1, beta_2, epsilon = (self._get_hyper("learning_rate", var.dtype.base_dtype),
-                                         *(self._value(n, var) for n in ("beta_1", "beta_2", "epsilon")))
-        now, following, product, next_product, kept = self._schedule
-        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        new_m, new_v = beta_1 * m + (1 - beta_1) * grad, beta_2 * v + (1 - beta_2) * thalweg.square(grad)
+    def _moments(self, grad, var):
+        """The two moments of all elements behind this step."""
+        beta_1, beta_2 = self._value("beta_1", var), self._value("beta_2", var)
+        return (beta_1 * self.get_slot(var, "m") + (1 - beta_1) * grad,
+                beta_2 * self.get_slot(var, "v") + (1 - beta_2) * thalweg.square(grad))
+
+    def _change(self, grad, var, new_m, new_v):
+        """What this step subtracts from the elements that have these gradients and moments."""
+        rate, epsilon = self._get_hyper("learning_rate", var.dtype.base_dtype), self._value("epsilon", var)
+        now, following, product, next_product, _ = self._schedule
         ahead = (1 - now) * grad / (1 - product) + following * new_m / (1 - next_product)
-        change = rate * ahead / (thalweg.sqrt(new_v / (1 - self._value("beta_2**step", var))) + epsilon)
-        with thalweg.control_dependencies([change, kept]):
-            return thalweg.group(m.assign(new_m), v.assign(new_v), var.assign_sub(change))
+        return rate * ahead / (thalweg.sqrt(new_v / (1 - self._value("beta_2**step", var))) + epsilon)
+
+    def _kept(self, var, new_m, new_v):
+        return self.get_slot(var, "m").assign(new_m), self.get_slot(var, "v").assign(new_v)
+
+    def _resource_apply_dense(self, grad, var):
+        moments = self._moments(grad, var)
+        change = self._change(grad, var, *moments)
+        with thalweg.control_dependencies([change, self._schedule[-1]]):
+            return thalweg.group(*self._kept(var, *moments), var.assign_sub(change))
+
+    def _resource_apply_sparse(self, grad, var, indices):
+        """Rows without a gradient stay as they are; their moments fade."""
+        moments = self._moments(thalweg.convert_to_tensor(IndexedSlices(grad, indices, thalweg.shape(var))), var)
+        change = self._change(grad, var, *(thalweg.gather(moment, indices) for moment in moments))
+        with thalweg.control_dependencies([change, self._schedule[-1]]):
+            return thalweg.group(*self._kept(var, *moments),
+                                 ops.ResourceScatterAdd(resource=var.handle, indices=indices, updates=-change))
 
 
 class RMSprop(_Kind):
