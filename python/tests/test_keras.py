@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import thalweg as tw
 from thalweg.base import old_numpy
+from thalweg.keras import graph_backend
 
 NEED_KERAS = ["Sequential", "Model", "Input", "layers.Dense", "losses.Huber", "metrics.AUC", "models.load_model"]
 
@@ -154,6 +155,16 @@ def test_optimizers_are_made_with_the_objects_that_are_given():
     with tw.keras.utils.custom_object_scope(known):
         assert schedules.deserialize(schedules.serialize(Halved(0.5))).first == 0.5
     assert not tw.keras.utils.get_custom_objects()
+
+
+def test_a_function_of_the_graph_fetches_what_is_asked_for_now():
+    x = tw.placeholder(tw.float32, [])
+    function = graph_backend.function([x], [x * 2])
+    seen = []
+    for more in (x + 1, x + 10):
+        function.fetches, function.fetch_callbacks = [more], {more: seen.append}
+        assert function([1.0]) == [2.0]
+    assert seen == [2.0, 11.0]
 
 
 def test_the_numpy_of_old_programs_has_its_names():

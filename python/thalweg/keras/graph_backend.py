@@ -200,7 +200,7 @@ class Function:
         plain = not (any(isinstance(t, SparseTensor) for t in tensors) or self.run_options or self.run_metadata)
         self._prepared = session.make_callable([*self.outputs, *self.fetches, self.updates_op], tensors) if plain else None
         self._types = [t.dtype.as_numpy_dtype for t in tensors]
-        self._prepared_for = session, tensors, len(self.fetches)
+        self._prepared_for = session, tensors, list(self.fetches)
 
     def _feeds(self, values):
         """(what is fed, its value) of the inputs that have one."""
@@ -217,7 +217,7 @@ class Function:
         session = get_session()
         feeds = self._feeds(inputs)
         tensors = [tensor for tensor, _ in feeds]
-        if self._prepared_for != (session, tensors, len(self.fetches)):
+        if self._prepared_for != (session, tensors, self.fetches):
             self._prepare(session, tensors)
         if self._prepared is None:
             fetched = session.run([*self.outputs, *self.fetches, self.updates_op],
