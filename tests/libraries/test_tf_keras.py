@@ -170,6 +170,19 @@ LATER_NUMPY = """
     print(len(history["loss"]))
 """
 
+BY_POSITION = """
+    import tensorflow as tf
+    class Scaled(tf.keras.layers.Layer):
+        def call(self, x, scale=1.0, training=None):
+            return x * scale
+    x = tf.ones((1, 1000))
+    dropout, scaled = tf.keras.layers.Dropout(0.5), Scaled()
+    dropped = [tf.equal(layer, 0) for layer in (dropout(x, True), dropout(x, training=True), dropout(x, False), dropout(x))]
+    with tf.Session() as session:
+        assert [0.3 < session.run(tf.reduce_mean(tf.cast(d, "float32"))) < 0.7 for d in dropped] == [True, True, False, False]
+        print(session.run(scaled(x, 3.0))[0, 0])
+"""
+
 OWN_SCHEDULE = """
     import numpy as np
     import tensorflow as tf
@@ -198,6 +211,7 @@ OWN_SCHEDULE = """
     pytest.param(BESIDE_KERAS, 16, id="it_stands_beside_the_package_it_is_made_of"),
     pytest.param(REFUSED, 1, id="what_is_not_there_says_so"),
     pytest.param(SAME_DATASET, 3, id="a_dataset_is_trained_on_and_measured_on_at_once"),
+    pytest.param(BY_POSITION, 3, id="arguments_of_a_layer_are_given_by_position"),
     pytest.param(BESIDE_A_DATASET, 1, id="arrays_beside_a_dataset_are_refused"),
     pytest.param(LATER_NUMPY, 2, id="callbacks_and_files_need_no_old_numpy"),
     pytest.param(OWN_SCHEDULE, 0.5, id="models_with_a_schedule_of_the_program_are_loaded"),

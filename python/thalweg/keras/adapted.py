@@ -135,7 +135,7 @@ def _change_base_layer(module):
         _wrap_methods(self)
 
     def __call__(self, inputs, *args, **kwargs):
-        names = inspect.getfullargspec(self.call).args
+        names = inspect.getfullargspec(inspect.unwrap(self.call)).args
         kwargs.update(zip(names[2:], args))
         around = getattr(_training, "now", None)
         if "training" in kwargs and "training" not in names:  # for the layers within
