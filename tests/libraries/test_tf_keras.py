@@ -150,7 +150,14 @@ BESIDE_A_DATASET = """
                 assert str(error) == f"`{name}` argument is not supported when input `x` is a dataset or a dataset iterator", error
             else:
                 raise AssertionError(name)
-    print(len(model.fit(batches, batch_size=None, validation_split=0, verbose=0).history["loss"]))
+    for function in (model.fit, model.evaluate, model.predict):
+        try:
+            function(batches, epoch=2)
+        except TypeError as error:
+            assert str(error) == "Unrecognized keyword arguments: epoch", error
+        else:
+            raise AssertionError(function)
+    print(len(model.fit(batches, batch_size=None, validation_split=0, verbose=0, workers=1).history["loss"]))
 """
 
 LATER_NUMPY = """
