@@ -17,7 +17,7 @@ with open(os.path.join(HERE, "keras_recorded.json")) as recorded_file:
 def found(tmp_path_factory):
     """What the programs give here; they run one behind the other in one process."""
     done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", os.path.join(HERE, "keras_programs.py")], capture_output=True,
-                          text=True, check=False, cwd=tmp_path_factory.mktemp("keras"))
+                          text=True, check=False, cwd=tmp_path_factory.mktemp("keras"), timeout=600)
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout)
 
