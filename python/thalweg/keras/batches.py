@@ -6,8 +6,7 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING
 
-import thalweg
-from thalweg import errors
+from thalweg import data, errors
 from thalweg.keras import graph_backend
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ class RanOut(Exception):
 
 def is_input_pipeline(value: object) -> bool:
     """Whether a value is a dataset or an iterator of one."""
-    return isinstance(value, thalweg.data.Dataset) or hasattr(value, "get_next") and hasattr(value, "output_shapes")
+    return isinstance(value, data.Dataset) or hasattr(value, "get_next") and hasattr(value, "output_shapes")
 
 
 def _lists(element):
@@ -46,7 +45,7 @@ class Batches:
             self._unused = kept.setdefault(graph, [])
             if not self._unused:
                 iterator = source.make_initializable_iterator()
-                self._unused.append((iterator.initializer, iterator.get_next(), thalweg.data.experimental.cardinality(source)))
+                self._unused.append((iterator.initializer, iterator.get_next(), data.experimental.cardinality(source)))
             self._initializer, element, cardinality = self._unused[-1]
         else:
             self._initializer, element, cardinality = None, source.get_next(), None

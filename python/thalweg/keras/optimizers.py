@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import thalweg
+from thalweg import train
 from thalweg.base import names
 from thalweg.graph.tensor import IndexedSlices
 from thalweg.keras import graph_backend, schedules, utils
@@ -403,7 +404,7 @@ def get(identifier: object) -> Optimizer:
     """An optimizer by its name, its configuration, or itself; one of tf.train as one of a model."""
     if isinstance(identifier, Optimizer):
         return identifier
-    if isinstance(identifier, thalweg.train.Optimizer):
+    if isinstance(identifier, train.Optimizer):
         return TFOptimizer(identifier)
     if isinstance(identifier, dict):
         return deserialize(identifier)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import thalweg
+from thalweg import train
 from thalweg.keras import utils
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class _Schedule(LearningRateSchedule):
 
     def __call__(self, step: TensorLike) -> Tensor:
         arguments = dict(self._arguments)
-        return getattr(thalweg.train, self._FUNCTION)(arguments.pop("initial_learning_rate"), step, **arguments)
+        return getattr(train, self._FUNCTION)(arguments.pop("initial_learning_rate"), step, **arguments)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make such a schedule."""
@@ -94,7 +95,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 
     def __call__(self, step: TensorLike) -> Tensor:
         step = thalweg.convert_to_tensor(step)
-        return thalweg.train.piecewise_constant(step, [thalweg.cast(b, step.dtype) for b in self.boundaries], self.values, name=self.name)
+        return train.piecewise_constant(step, [thalweg.cast(b, step.dtype) for b in self.boundaries], self.values, name=self.name)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make such a schedule."""
