@@ -48,6 +48,8 @@ IMPORTS = """
     from tensorflow.python.keras.engine import base_layer, training
     from tensorflow.python.keras.layers import recurrent
     from tensorflow.python.keras.optimizer_v2 import adam
+    from tensorflow.python.keras.mixed_precision.experimental.policy import Policy
+    from tensorflow.python.keras.saving.saved_model import load
     from tensorflow.python.keras.utils import tf_utils
     import tensorflow.keras.models as models
     assert keras is tf.keras and layers.Dense is Dense is tf.keras.layers.Dense and models.Model is training.Model is tf.keras.Model

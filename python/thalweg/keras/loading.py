@@ -114,7 +114,13 @@ def module(path: str = "") -> types.ModuleType:
 
 def has(path: str) -> bool:
     """Whether the package has a module of this path."""
-    return importlib.util.find_spec(f"{NAME}.{path}") is not None
+    full = f"{NAME}.{path}"
+    try:
+        return importlib.util.find_spec(full) is not None
+    except ModuleNotFoundError as error:  # nor has it the one that it would lie in
+        if not full.startswith(f"{error.name}."):
+            raise
+        return False
 
 
 # Where names of TensorFlow's modules are whose files Keras has not, or calls otherwise.
