@@ -137,6 +137,26 @@ def embedding(tf):
     return _trained(_seeded(model), np.random.RandomState(3).randint(0, 20, (24, 4)), _rows(24, 1))
 
 
+def sparse_gradients(tf):
+    """A table of which each step looks rows up: some twice, some that had a gradient before and have none now."""
+    found = []
+    for name, kwargs in (("SGD", {}), ("SGD", {"momentum": 0.9}), ("SGD", {"momentum": 0.9, "nesterov": True}), ("Adam", {}),
+                         ("Adam", {"amsgrad": True}), ("Adamax", {}), ("Nadam", {}), ("RMSprop", {}), ("RMSprop", {"momentum": 0.5}),
+                         ("RMSprop", {"centered": True}), ("RMSprop", {"momentum": 0.5, "centered": True}), ("Adagrad", {}),
+                         ("Adadelta", {}), ("Ftrl", {})):
+        with tf.Graph().as_default():
+            table, rows = tf.Variable(_rows(4, 2), use_resource=True), tf.placeholder(tf.int32, [None])
+            loss = tf.reduce_sum(tf.square(tf.gather(table, rows)) * [1.0, 2.0])
+            optimizer = getattr(tf.keras.optimizers, name)(0.1, **kwargs)
+            step = optimizer.apply_gradients([(tf.gradients(loss, [table])[0], table)])
+            with tf.Session() as session:
+                session.run(tf.global_variables_initializer())
+                for looked_up in ([0, 1, 0], [1, 2], [2, 2, 3]):
+                    session.run(step, {rows: looked_up})
+                found.append([name, session.run(table)])
+    return found
+
+
 def two_outputs(tf):
     L = tf.keras.layers
     a, b = L.Input((3,), name="a"), L.Input((2,), name="b")
@@ -261,7 +281,7 @@ def callbacks(tf):
 
 
 PROGRAMS = [dense, sgd, momentum, adam, amsgrad, rmsprop, adagrad, adadelta, adamax, nadam, clipped, optimizer_of_train, regularized,
-            convolutional, recurrent, stacked, embedding, two_outputs, losses, metrics, saved, in_a_session, on_datasets,
+            convolutional, recurrent, stacked, embedding, sparse_gradients, two_outputs, losses, metrics, saved, in_a_session, on_datasets,
             layers_of_a_program, subclassed, callbacks]
 
 
@@ -273,4 +293,5 @@ def result(program, tf):
 if __name__ == "__main__":
     import tensorflow
 
-    print(json.dumps({program.__name__: result(program, tensorflow) for program in PROGRAMS}, indent=1))
+    lines = [f'"{program.__name__}": {json.dumps(result(program, tensorflow), separators=(",", ":"))}' for program in PROGRAMS]
+    print("{", ",\n".join(lines), "}", sep="\n")

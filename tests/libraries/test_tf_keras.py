@@ -17,7 +17,7 @@ with open(os.path.join(HERE, "keras_recorded.json")) as recorded_file:
 def found(tmp_path_factory):
     """What the programs give here; they run one behind the other in one process."""
     done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", os.path.join(HERE, "keras_programs.py")], capture_output=True,
-                          text=True, check=False, cwd=tmp_path_factory.mktemp("keras"))
+                          text=True, check=False, cwd=tmp_path_factory.mktemp("keras"), timeout=600)
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout)
 
@@ -48,6 +48,8 @@ IMPORTS = """
     from tensorflow.python.keras.engine import base_layer, training
     from tensorflow.python.keras.layers import recurrent
     from tensorflow.python.keras.optimizer_v2 import adam
+    from tensorflow.python.keras.mixed_precision.experimental.policy import Policy
+    from tensorflow.python.keras.saving.saved_model import load
     from tensorflow.python.keras.utils import tf_utils
     import tensorflow.keras.models as models
     assert keras is tf.keras and layers.Dense is Dense is tf.keras.layers.Dense and models.Model is training.Model is tf.keras.Model
@@ -150,7 +152,14 @@ BESIDE_A_DATASET = """
                 assert str(error) == f"`{name}` argument is not supported when input `x` is a dataset or a dataset iterator", error
             else:
                 raise AssertionError(name)
-    print(len(model.fit(batches, batch_size=None, validation_split=0, verbose=0).history["loss"]))
+    for function in (model.fit, model.evaluate, model.predict):
+        try:
+            function(batches, epoch=2)
+        except TypeError as error:
+            assert str(error) == "Unrecognized keyword arguments: epoch", error
+        else:
+            raise AssertionError(function)
+    print(len(model.fit(batches, batch_size=None, validation_split=0, verbose=0, workers=1).history["loss"]))
 """
 
 LATER_NUMPY = """
@@ -168,6 +177,19 @@ LATER_NUMPY = """
         callbacks.ReduceLROnPlateau("loss")]).history
     assert tf.keras.models.load_model("best.h5").count_params() == 4 and not hasattr(np, "Inf")
     print(len(history["loss"]))
+"""
+
+BY_POSITION = """
+    import tensorflow as tf
+    class Scaled(tf.keras.layers.Layer):
+        def call(self, x, scale=1.0, training=None):
+            return x * scale
+    x = tf.ones((1, 1000))
+    dropout, scaled = tf.keras.layers.Dropout(0.5), Scaled()
+    dropped = [tf.equal(layer, 0) for layer in (dropout(x, True), dropout(x, training=True), dropout(x, False), dropout(x))]
+    with tf.Session() as session:
+        assert [0.3 < session.run(tf.reduce_mean(tf.cast(d, "float32"))) < 0.7 for d in dropped] == [True, True, False, False]
+        print(session.run(scaled(x, 3.0))[0, 0])
 """
 
 OWN_SCHEDULE = """
@@ -192,33 +214,16 @@ OWN_SCHEDULE = """
 """
 
 
-def test_names_can_be_imported_from_where_tensorflow_has_them(last_number):
-    assert last_number(IMPORTS) == 6
-
-
-def test_callbacks_write_files(last_number):
-    assert last_number(CALLBACKS) == 2
-
-
-def test_it_stands_beside_the_package_it_is_made_of(last_number):
-    assert last_number(BESIDE_KERAS) == 16
-
-
-def test_what_is_not_there_says_so(last_number):
-    assert last_number(REFUSED) == 1
-
-
-def test_a_dataset_is_trained_on_and_measured_on_at_once(last_number):
-    assert last_number(SAME_DATASET) == 3
-
-
-def test_arrays_beside_a_dataset_are_refused(last_number):
-    assert last_number(BESIDE_A_DATASET) == 1
-
-
-def test_callbacks_and_files_need_no_old_numpy(last_number):
-    assert last_number(LATER_NUMPY) == 2
-
-
-def test_models_with_a_schedule_of_the_program_are_loaded(last_number):
-    assert last_number(OWN_SCHEDULE) == 0.5
+@pytest.mark.parametrize(("program", "number"), [
+    pytest.param(IMPORTS, 6, id="names_can_be_imported_from_where_tensorflow_has_them"),
+    pytest.param(CALLBACKS, 2, id="callbacks_write_files"),
+    pytest.param(BESIDE_KERAS, 16, id="it_stands_beside_the_package_it_is_made_of"),
+    pytest.param(REFUSED, 1, id="what_is_not_there_says_so"),
+    pytest.param(SAME_DATASET, 3, id="a_dataset_is_trained_on_and_measured_on_at_once"),
+    pytest.param(BY_POSITION, 3, id="arguments_of_a_layer_are_given_by_position"),
+    pytest.param(BESIDE_A_DATASET, 1, id="arrays_beside_a_dataset_are_refused"),
+    pytest.param(LATER_NUMPY, 2, id="callbacks_and_files_need_no_old_numpy"),
+    pytest.param(OWN_SCHEDULE, 0.5, id="models_with_a_schedule_of_the_program_are_loaded"),
+])
+def test_program(last_number, program, number):
+    assert last_number(program) == number

@@ -91,9 +91,7 @@ def _add_weight(self, name=None, shape=None, dtype=None, initializer=None, regul
     dtype = dtypes.as_dtype(dtype or self.dtype or graph_backend.floatx())
     if initializer is None:
         initializer = "glorot_uniform" if dtype.is_floating else "zeros"
-    initializer = initializers.get(initializer)
-    if isinstance(initializer, type):
-        initializer = initializer()
+    initializer = initializers.made(initializer)
     if trainable is None:
         trainable = synchronization != VariableSynchronization.ON_READ
     weight = Variable(lambda: initializer(shape, dtype=dtype), dtype=dtype, name=name or "Variable", constraint=constraint,
@@ -137,7 +135,7 @@ def _change_base_layer(module):
         _wrap_methods(self)
 
     def __call__(self, inputs, *args, **kwargs):
-        names = inspect.getfullargspec(self.call).args
+        names = inspect.getfullargspec(inspect.unwrap(self.call)).args
         kwargs.update(zip(names[2:], args))
         around = getattr(_training, "now", None)
         if "training" in kwargs and "training" not in names:  # for the layers within
@@ -259,7 +257,7 @@ def _change_callbacks(module):
     module.BaseLogger.on_batch_end = weighed
 
     def _call_batch_hook(self, mode, hook, batch, logs=None):
-        """Without measuring how long callbacks take, which costs more than a small step."""
+        """Calls them without measuring how long they take, which costs more than a small step."""
         for callback in self.callbacks:
             getattr(callback, f"on_{mode}_batch_{hook}")(batch, logs or {})
     module.CallbackList._call_batch_hook = _call_batch_hook

@@ -6,8 +6,7 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING
 
-import thalweg
-from thalweg import errors
+from thalweg import data, errors
 from thalweg.keras import graph_backend
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ class RanOut(Exception):
 
 def is_input_pipeline(value: object) -> bool:
     """Whether a value is a dataset or an iterator of one."""
-    return isinstance(value, thalweg.data.Dataset) or hasattr(value, "get_next") and hasattr(value, "output_shapes")
+    return isinstance(value, data.Dataset) or hasattr(value, "get_next") and hasattr(value, "output_shapes")
 
 
 def _lists(element):
@@ -46,7 +45,7 @@ class Batches:
             self._unused = kept.setdefault(graph, [])
             if not self._unused:
                 iterator = source.make_initializable_iterator()
-                self._unused.append((iterator.initializer, iterator.get_next(), thalweg.data.experimental.cardinality(source)))
+                self._unused.append((iterator.initializer, iterator.get_next(), data.experimental.cardinality(source)))
             self._initializer, element, cardinality = self._unused[-1]
         else:
             self._initializer, element, cardinality = None, source.get_next(), None
@@ -88,7 +87,11 @@ class Batches:
         return tuple(_lists(part) for part in element) if isinstance(element, tuple) else element
 
 
-def _refuse(**arguments):
+def _refuse(more, **arguments):
+    """Raises for `arguments` that have a value, and for what of `more` no loop of Keras takes."""
+    unknown = sorted({*more} - {"max_queue_size", "workers", "use_multiprocessing"})
+    if unknown:
+        raise TypeError(f"Unrecognized keyword arguments: {', '.join(unknown)}")
     for name, value in arguments.items():
         if value is not None and not (isinstance(value, (bool, int, float)) and value == 0):
             raise ValueError(f"`{name}` argument is not supported when input `x` is a dataset or a dataset iterator")
@@ -115,7 +118,7 @@ def change_training(module: ModuleType) -> None:
             if not is_input_pipeline(x):
                 return fit(self, x, y, batch_size, epochs, verbose, callbacks, validation_split, validation_data, shuffle, class_weight,
                            sample_weight, initial_epoch, steps_per_epoch, validation_steps, validation_freq, **kwargs)
-            _refuse(y=y, batch_size=batch_size, validation_split=validation_split, sample_weight=sample_weight)
+            _refuse(kwargs, y=y, batch_size=batch_size, validation_split=validation_split, sample_weight=sample_weight)
             batches = in_use.enter_context(contextlib.closing(Batches(x, steps_per_epoch, "steps_per_epoch", again=False)))
             try:
                 return self.fit_generator(batches, batches.steps, epochs, verbose=verbose, callbacks=callbacks, class_weight=class_weight,
@@ -129,14 +132,14 @@ def change_training(module: ModuleType) -> None:
     def evaluate_batches(self, x=None, y=None, batch_size=None, verbose=1, sample_weight=None, steps=None, callbacks=None, **kwargs):
         if not is_input_pipeline(x):
             return evaluate(self, x, y, batch_size, verbose, sample_weight, steps, callbacks, **kwargs)
-        _refuse(y=y, batch_size=batch_size, sample_weight=sample_weight)
+        _refuse(kwargs, y=y, batch_size=batch_size, sample_weight=sample_weight)
         with contextlib.closing(Batches(x, steps, "steps", again=False)) as batches:
             return self.evaluate_generator(batches, batches.steps, callbacks=callbacks, workers=0, verbose=verbose)
 
     def predict_batches(self, x, batch_size=None, verbose=0, steps=None, callbacks=None, **kwargs):
         if not is_input_pipeline(x):
             return predict(self, x, batch_size, verbose, steps, callbacks, **kwargs)
-        _refuse(batch_size=batch_size)
+        _refuse(kwargs, batch_size=batch_size)
         with contextlib.closing(Batches(x, steps, "steps", again=False)) as batches:
             return self.predict_generator(batches, batches.steps, callbacks=callbacks, workers=0, verbose=verbose)
 

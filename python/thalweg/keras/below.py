@@ -23,7 +23,7 @@ class _TensorFlow(types.ModuleType):
 
 
 class ops:
-    """Of tensorflow.python.framework.ops."""
+    """Stands for tensorflow.python.framework.ops."""
 
     _TensorLike = (Tensor, SparseTensor)
     colocate_with = staticmethod(thalweg.colocate_with)
@@ -36,7 +36,7 @@ class ops:
 
 
 class tf_utils:
-    """Of tensorflow.python.keras.utils.tf_utils."""
+    """Stands for tensorflow.python.keras.utils.tf_utils."""
 
     @staticmethod
     def get_reachable_from_inputs(inputs, targets=None):
@@ -45,13 +45,13 @@ class tf_utils:
 
 
 class functional_ops:
-    """Of tensorflow.python.ops.functional_ops."""
+    """Stands for tensorflow.python.ops.functional_ops."""
 
     scan = staticmethod(thalweg.scan)
 
 
 class projector:
-    """Of tensorflow.contrib.tensorboard.plugins, for the callback that writes for TensorBoard."""
+    """Stands for tensorflow.contrib.tensorboard.plugins.projector, which the callback that writes for TensorBoard takes."""
 
     @staticmethod
     def ProjectorConfig():
@@ -59,12 +59,12 @@ class projector:
 
 
 class file_io:
-    """Of tensorflow.python.lib.io.file_io."""
+    """Stands for tensorflow.python.lib.io.file_io."""
 
     FileIO = gfile.GFile
     file_exists = staticmethod(gfile.Exists)
 
 
 tensorflow = _TensorFlow("tensorflow")
-context = None  # of eager execution
+context = None  # stands for tensorflow.python.eager.context, which is asked in eager execution only
 image_ops, math_ops = image, thalweg.math

@@ -15,7 +15,8 @@ from thalweg.graph.default_session import get_default_session
 from thalweg.graph.session import Session
 from thalweg.graph.sparse_tensor import SparseTensor, SparseTensorValue
 from thalweg.graph.tensor import Tensor
-from thalweg.keras.loops import rnn  # noqa: F401  (names of this module)
+from thalweg.keras.activations import hard_sigmoid  # noqa: F401  (names of this module, as those below)
+from thalweg.keras.loops import rnn  # noqa: F401
 from thalweg.keras.output_losses import binary_crossentropy, categorical_crossentropy, sparse_categorical_crossentropy  # noqa: F401
 from thalweg.keras.settings import (  # noqa: F401
     cast_to_floatx,
@@ -42,7 +43,7 @@ get_graph = graphs.get_default_graph
 
 # ---- names ----
 def get_uid(prefix: str = "") -> int:
-    """How often this prefix was asked for in the default graph, with this time."""
+    """How often this prefix was asked for in the default graph, this time included."""
     counts = _counts.setdefault(get_graph(), collections.Counter())
     counts[prefix] += 1
     return counts[prefix]
@@ -55,7 +56,7 @@ def reset_uids() -> None:
 
 # ---- sessions ----
 def manual_variable_initialization(value: bool) -> None:
-    """Whether the program gives variables their first values itself."""
+    """Says whether the program gives variables their first values itself."""
     global _manual_initialization
     _manual_initialization = bool(value)
 
@@ -85,7 +86,7 @@ def set_session(session: Session) -> None:
 
 
 def _initialize(session):
-    """Those variables of the graph that nobody has given a value in this session."""
+    """Gives the variables of the graph that have no value yet in `session` their first one."""
     present = session.graph.get_collection_ref(graphs.GraphKeys.GLOBAL_VARIABLES)
     if session.__dict__.get("_keras_variables") == (len(present), id(present[-1]) if present else 0):
         return  # no variable has come since
@@ -117,7 +118,7 @@ def learning_phase() -> Tensor | int:
 
 
 def set_learning_phase(value: int) -> None:
-    """0 or 1, for the default graph from now on."""
+    """Makes 0 or 1 the phase of the default graph from now on."""
     if value not in (0, 1):
         raise ValueError("Expected learning phase to be 0 or 1.")
     get_graph()._keras_phase = int(value)
@@ -199,7 +200,7 @@ class Function:
         plain = not (any(isinstance(t, SparseTensor) for t in tensors) or self.run_options or self.run_metadata)
         self._prepared = session.make_callable([*self.outputs, *self.fetches, self.updates_op], tensors) if plain else None
         self._types = [t.dtype.as_numpy_dtype for t in tensors]
-        self._prepared_for = session, tensors, len(self.fetches)
+        self._prepared_for = session, tensors, list(self.fetches)
 
     def _feeds(self, values):
         """(what is fed, its value) of the inputs that have one."""
@@ -216,7 +217,7 @@ class Function:
         session = get_session()
         feeds = self._feeds(inputs)
         tensors = [tensor for tensor, _ in feeds]
-        if self._prepared_for != (session, tensors, len(self.fetches)):
+        if self._prepared_for != (session, tensors, self.fetches):
             self._prepare(session, tensors)
         if self._prepared is None:
             fetched = session.run([*self.outputs, *self.fetches, self.updates_op],
@@ -241,11 +242,6 @@ def function(inputs: Sequence[Tensor], outputs: Sequence[Tensor], updates: Seque
 
 
 # ---- values ----
-def hard_sigmoid(x: TensorLike) -> Tensor:
-    """0.2 * x + 0.5, at least 0 and at most 1."""
-    return thalweg.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
-
-
 def _seed(seed):
     return np.random.randint(10e6) if seed is None else seed
 

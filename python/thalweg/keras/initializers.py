@@ -68,6 +68,12 @@ def get(identifier: object) -> Initializer | None:
     raise ValueError(f"Could not interpret initializer identifier: {identifier}")
 
 
+def made(identifier: object) -> Initializer | None:
+    """What `get` gives; of a class an object of it."""
+    found = get(identifier)
+    return found() if isinstance(found, type) else found
+
+
 __all__ = ["Initializer", "get", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal",
            "lecun_uniform", "normal", "random_normal", "random_uniform", "truncated_normal", "uniform"]
 

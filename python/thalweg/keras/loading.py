@@ -11,9 +11,7 @@ import collections
 import collections.abc
 import functools
 import importlib
-import importlib.abc
 import importlib.machinery
-import importlib.metadata
 import importlib.util
 import sys
 import types
@@ -33,8 +31,9 @@ _OURS = ("activations", "constraints", "initializers", "optimizers", "regularize
 @functools.cache
 def installed() -> bool:
     """Whether the package is there, of the version that can be adapted."""
+    from importlib import metadata  # slow, and only programs with models come here
     try:
-        return importlib.util.find_spec("keras") is not None and importlib.metadata.version("keras").startswith(NEEDED)
+        return importlib.util.find_spec("keras") is not None and metadata.version("keras").startswith(NEEDED)
     except (ImportError, ValueError):  # a module without a package, or one that is half loaded
         return False
 
@@ -76,7 +75,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         importlib.import_module("thalweg.keras.adapted").adapt(module, module.__name__.removeprefix(NAME + "."))
 
 
-class _Backend(importlib.abc.Loader):
+class _Backend:
     """The module that chooses a backend, which there is one of."""
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
@@ -89,7 +88,7 @@ class _Backend(importlib.abc.Loader):
         module.backend = lambda: "tensorflow"
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         if fullname != NAME and not fullname.startswith(NAME + "."):
             return None
@@ -114,7 +113,13 @@ def module(path: str = "") -> types.ModuleType:
 
 def has(path: str) -> bool:
     """Whether the package has a module of this path."""
-    return importlib.util.find_spec(f"{NAME}.{path}") is not None
+    full = f"{NAME}.{path}"
+    try:
+        return importlib.util.find_spec(full) is not None
+    except ModuleNotFoundError as error:  # nor has it the one that it would lie in
+        if not full.startswith(f"{error.name}."):
+            raise
+        return False
 
 
 # Where names of TensorFlow's modules are whose files Keras has not, or calls otherwise.

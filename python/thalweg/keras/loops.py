@@ -73,7 +73,7 @@ def rnn(step_function: Callable[..., tuple[Tensor, Sequence[Tensor]]], inputs: T
     rows = inputs if time_major else _time_first(inputs)
     if mask is not None:
         mask = thalweg.cast(mask, "bool")
-        mask = mask if time_major else thalweg.transpose(mask, [1, 0, *range(2, mask.shape.ndims)])
+        mask = mask if time_major else _time_first(mask)
     if go_backwards:
         rows, mask = thalweg.reverse(rows, [0]), None if mask is None else thalweg.reverse(mask, [0])
     constants, states = list(constants or []), list(initial_states)

@@ -108,8 +108,7 @@ class Optimizer:
         """A variable of the optimizer beside one of the model."""
         slots = self._slots.setdefault(var, {})
         if slot_name not in slots:
-            first = initializers.get(initializer)
-            first = first() if isinstance(first, type) else first
+            first = initializers.made(initializer)
             slots[slot_name] = self._new_variable(f"{var.op.name}/{slot_name}",
                                                   lambda: first(var.shape, dtype=var.dtype.base_dtype), var.dtype.base_dtype)
             self._weights.append(slots[slot_name])
@@ -122,8 +121,7 @@ class Optimizer:
     def add_weight(self, name: str, shape: object = (), dtype: DTypeLike | None = None, initializer: object = "zeros",
                    trainable: bool = False) -> Variable:
         """A variable of the optimizer of its own."""
-        first = initializers.get(initializer)
-        first = first() if isinstance(first, type) else first
+        first = initializers.made(initializer)
         dtype = dtypes.as_dtype(dtype or "float32")
         self._weights.append(self._new_variable(name, lambda: first(shape, dtype=dtype), dtype))
         return self._weights[-1]
@@ -134,15 +132,15 @@ class Optimizer:
         return self._weights
 
     def variables(self) -> list[Variable]:
-        """The same."""
+        """The number of steps and the slots."""
         return self._weights
 
     def get_weights(self) -> list[Array]:
-        """Their values."""
+        """The values of `weights`."""
         return graph_backend.batch_get_value(self._weights)
 
     def set_weights(self, weights: Sequence[ArrayLike]) -> None:
-        """Sets their values."""
+        """Sets the values of `weights`."""
         if len(weights) != len(self._weights):
             raise ValueError(f"You called `set_weights(weights)` on optimizer {self._name} with a weight list of length {len(weights)}, but "
                              f"the optimizer was expecting {len(self._weights)} weights.")

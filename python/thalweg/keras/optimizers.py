@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import thalweg
+from thalweg import train
 from thalweg.base import names
+from thalweg.graph.tensor import IndexedSlices
 from thalweg.keras import graph_backend, schedules, utils
 from thalweg.keras.optimizer_base import Optimizer
 from thalweg.keras.schedules import LearningRateSchedule, Rate
@@ -68,15 +70,20 @@ class _Kind(Optimizer):
                 "decay": self._serialize_hyperparameter("decay"), **more}
 
 
+def _has_momentum(momentum):
+    """Whether an optimizer with this argument keeps the changes of steps before."""
+    if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
+        raise ValueError("`momentum` must be between [0, 1].")
+    return callable(momentum) or isinstance(momentum, (thalweg.Tensor, Variable)) or momentum > 0
+
+
 class SGD(_Kind):
     """Gradient descent, with momentum if asked for."""
 
     _PLAIN = ("nesterov",)
 
     def __init__(self, learning_rate: Rate = 0.01, momentum: float = 0.0, nesterov: bool = False, name: str = "SGD", **kwargs: Any) -> None:
-        if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
-            raise ValueError("`momentum` must be between [0, 1].")
-        self._momentum = callable(momentum) or isinstance(momentum, (thalweg.Tensor, Variable)) or momentum > 0
+        self._momentum = _has_momentum(momentum)
         super().__init__(name, kwargs, learning_rate=learning_rate, momentum=momentum, nesterov=nesterov)
 
     def _create_slots(self, var_list):
@@ -100,7 +107,7 @@ class SGD(_Kind):
 
 
 class Adam(_Kind):
-    """Adam; with `amsgrad` by the greatest second moment so far."""
+    """Adam, which with `amsgrad` divides by the root of the greatest second moment so far."""
 
     _PLAIN = ("epsilon", "amsgrad")
 
@@ -125,7 +132,7 @@ class Adam(_Kind):
 
 
 class Adamax(_Kind):
-    """Adam by the greatest gradient, which is forgotten slowly."""
+    """Adam that divides by the greatest gradient, which is forgotten slowly."""
 
     _PLAIN = ("epsilon",)
 
@@ -187,28 +194,45 @@ class Nadam(_Kind):
             kept = self._cache.assign(product)
         self._schedule = now, following, product, product * following, kept
 
-    def _resource_apply_dense(self, grad, var):
-        rate, beta_1, beta_2, epsilon = (self._get_hyper("learning_rate", var.dtype.base_dtype),
-                                         *(self._value(n, var) for n in ("beta_1", "beta_2", "epsilon")))
-        now, following, product, next_product, kept = self._schedule
-        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        new_m, new_v = beta_1 * m + (1 - beta_1) * grad, beta_2 * v + (1 - beta_2) * thalweg.square(grad)
+    def _moments(self, grad, var):
+        """The two moments of all elements behind this step."""
+        beta_1, beta_2 = self._value("beta_1", var), self._value("beta_2", var)
+        return (beta_1 * self.get_slot(var, "m") + (1 - beta_1) * grad,
+                beta_2 * self.get_slot(var, "v") + (1 - beta_2) * thalweg.square(grad))
+
+    def _change(self, grad, var, new_m, new_v):
+        """What this step subtracts from the elements that have these gradients and moments."""
+        rate, epsilon = self._get_hyper("learning_rate", var.dtype.base_dtype), self._value("epsilon", var)
+        now, following, product, next_product, _ = self._schedule
         ahead = (1 - now) * grad / (1 - product) + following * new_m / (1 - next_product)
-        change = rate * ahead / (thalweg.sqrt(new_v / (1 - self._value("beta_2**step", var))) + epsilon)
-        with thalweg.control_dependencies([change, kept]):
-            return thalweg.group(m.assign(new_m), v.assign(new_v), var.assign_sub(change))
+        return rate * ahead / (thalweg.sqrt(new_v / (1 - self._value("beta_2**step", var))) + epsilon)
+
+    def _kept(self, var, new_m, new_v):
+        return self.get_slot(var, "m").assign(new_m), self.get_slot(var, "v").assign(new_v)
+
+    def _resource_apply_dense(self, grad, var):
+        moments = self._moments(grad, var)
+        change = self._change(grad, var, *moments)
+        with thalweg.control_dependencies([change, self._schedule[-1]]):
+            return thalweg.group(*self._kept(var, *moments), var.assign_sub(change))
+
+    def _resource_apply_sparse(self, grad, var, indices):
+        """Rows without a gradient stay as they are; their moments fade."""
+        moments = self._moments(thalweg.convert_to_tensor(IndexedSlices(grad, indices, thalweg.shape(var))), var)
+        change = self._change(grad, var, *(thalweg.gather(moment, indices) for moment in moments))
+        with thalweg.control_dependencies([change, self._schedule[-1]]):
+            return thalweg.group(*self._kept(var, *moments),
+                                 ops.ResourceScatterAdd(resource=var.handle, indices=indices, updates=-change))
 
 
 class RMSprop(_Kind):
-    """By the root of the mean square of gradients."""
+    """Divides each gradient by the root of the mean square of those so far."""
 
     _PLAIN = ("epsilon", "centered")
 
     def __init__(self, learning_rate: Rate = 0.001, rho: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-7, centered: bool = False,
                  name: str = "RMSprop", **kwargs: Any) -> None:
-        if isinstance(momentum, (int, float)) and not 0 <= momentum <= 1:
-            raise ValueError("`momentum` must be between [0, 1].")
-        self._momentum = callable(momentum) or isinstance(momentum, (thalweg.Tensor, Variable)) or momentum > 0
+        self._momentum = _has_momentum(momentum)
         super().__init__(name, kwargs, learning_rate=learning_rate, rho=rho, momentum=momentum, epsilon=epsilon or graph_backend.epsilon(),
                          centered=centered)
 
@@ -247,7 +271,7 @@ class RMSprop(_Kind):
 
 
 class Adagrad(_Kind):
-    """By the root of the sum of squared gradients."""
+    """Divides each gradient by the root of the sum of squares of those so far."""
 
     _PLAIN = ("initial_accumulator_value", "epsilon")
 
@@ -278,7 +302,7 @@ class Adagrad(_Kind):
 
 
 class Adadelta(_Kind):
-    """By the root of the mean square of gradients and of changes."""
+    """Scales each gradient by the root mean square of changes over that of gradients."""
 
     _PLAIN = ("epsilon",)
 
@@ -351,11 +375,11 @@ class TFOptimizer(Optimizer):
 
     @property
     def weights(self) -> list[Variable]:
-        """Those of an optimizer of tf.train are not told."""
+        """Refuses: an optimizer of tf.train does not tell its variables."""
         raise NotImplementedError("An optimizer of tf.train has no weights that tf.keras could tell")
 
     def get_config(self) -> dict[str, Any]:
-        """There is none."""
+        """Refuses: an optimizer of tf.train has no configuration."""
         raise NotImplementedError("An optimizer of tf.train has no configuration")
 
 
@@ -380,7 +404,7 @@ def get(identifier: object) -> Optimizer:
     """An optimizer by its name, its configuration, or itself; one of tf.train as one of a model."""
     if isinstance(identifier, Optimizer):
         return identifier
-    if isinstance(identifier, thalweg.train.Optimizer):
+    if isinstance(identifier, train.Optimizer):
         return TFOptimizer(identifier)
     if isinstance(identifier, dict):
         return deserialize(identifier)

@@ -24,7 +24,7 @@ def _clipped(output):
 
 
 def categorical_crossentropy(target: TensorLike, output: TensorLike, from_logits: bool = False, axis: int = -1) -> Tensor:
-    """Of probabilities of classes; `target` are probabilities as well."""
+    """The cross entropy of probabilities of classes; `target` are probabilities as well."""
     logits = output if from_logits else _logits(output, "Softmax")
     if logits is not None:
         return thalweg.nn.softmax_cross_entropy_with_logits_v2(labels=target, logits=logits, axis=axis)
@@ -33,7 +33,7 @@ def categorical_crossentropy(target: TensorLike, output: TensorLike, from_logits
 
 
 def sparse_categorical_crossentropy(target: TensorLike, output: TensorLike, from_logits: bool = False, axis: int = -1) -> Tensor:
-    """Of probabilities of classes; `target` are numbers of classes."""
+    """The cross entropy of probabilities of classes; `target` are numbers of classes."""
     logits = output if from_logits else _logits(output, "Softmax")
     if logits is None:
         logits = thalweg.log(_clipped(output))
@@ -50,7 +50,7 @@ def sparse_categorical_crossentropy(target: TensorLike, output: TensorLike, from
 
 
 def binary_crossentropy(target: TensorLike, output: TensorLike, from_logits: bool = False) -> Tensor:
-    """Of probabilities, an element each."""
+    """The cross entropy of probabilities of yes or no, one for each element."""
     logits = output if from_logits else _logits(output, "Sigmoid")
     if logits is not None:
         return thalweg.nn.sigmoid_cross_entropy_with_logits(labels=target, logits=logits)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import thalweg
+from thalweg import train
 from thalweg.keras import utils
 
 if TYPE_CHECKING:
@@ -45,33 +46,32 @@ class _Schedule(LearningRateSchedule):
 
     def __call__(self, step: TensorLike) -> Tensor:
         arguments = dict(self._arguments)
-        return getattr(thalweg.train, self._FUNCTION)(arguments.pop("initial_learning_rate"), step, **arguments)
+        return getattr(train, self._FUNCTION)(arguments.pop("initial_learning_rate"), step, **arguments)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments."""
+        """The arguments that make such a schedule."""
         return dict(self._arguments)
 
 
-class ExponentialDecay(_Schedule):
+class _DecayAtRate(_Schedule):
+    """Base of those that have a `decay_rate`."""
+
+    def __init__(self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False,
+                 name: str | None = None) -> None:
+        super().__init__(initial_learning_rate=initial_learning_rate, decay_steps=decay_steps, decay_rate=decay_rate, staircase=staircase,
+                         name=name)
+
+
+class ExponentialDecay(_DecayAtRate):
     """The rate is multiplied by `decay_rate` each `decay_steps` steps."""
 
     _FUNCTION = "exponential_decay"
 
-    def __init__(self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False,
-                 name: str | None = None) -> None:
-        super().__init__(initial_learning_rate=initial_learning_rate, decay_steps=decay_steps, decay_rate=decay_rate, staircase=staircase,
-                         name=name)
 
-
-class InverseTimeDecay(_Schedule):
+class InverseTimeDecay(_DecayAtRate):
     """The rate is divided by 1 + `decay_rate` * step / `decay_steps`."""
 
     _FUNCTION = "inverse_time_decay"
-
-    def __init__(self, initial_learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False,
-                 name: str | None = None) -> None:
-        super().__init__(initial_learning_rate=initial_learning_rate, decay_steps=decay_steps, decay_rate=decay_rate, staircase=staircase,
-                         name=name)
 
 
 class PolynomialDecay(_Schedule):
@@ -95,10 +95,10 @@ class PiecewiseConstantDecay(LearningRateSchedule):
 
     def __call__(self, step: TensorLike) -> Tensor:
         step = thalweg.convert_to_tensor(step)
-        return thalweg.train.piecewise_constant(step, [thalweg.cast(b, step.dtype) for b in self.boundaries], self.values, name=self.name)
+        return train.piecewise_constant(step, [thalweg.cast(b, step.dtype) for b in self.boundaries], self.values, name=self.name)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments."""
+        """The arguments that make such a schedule."""
         return {"boundaries": self.boundaries, "values": self.values, "name": self.name}
 
 

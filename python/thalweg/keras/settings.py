@@ -20,7 +20,7 @@ def floatx() -> str:
 
 
 def set_floatx(value: str) -> None:
-    """"float16", "float32" or "float64"."""
+    """Sets the type of what models compute with: "float16", "float32" or "float64"."""
     if value not in ("float16", "float32", "float64"):
         raise ValueError(f"Unknown floatx type: {value}")
     _now["floatx"] = str(value)
@@ -42,12 +42,12 @@ def set_epsilon(value: float) -> None:
 
 
 def image_data_format() -> str:
-    """"channels_last" or "channels_first"."""
+    """The order of an image's axes: "channels_last" or "channels_first"."""
     return _now["image_data_format"]
 
 
 def set_image_data_format(data_format: str) -> None:
-    """"channels_last" or "channels_first"."""
+    """Sets the order of an image's axes: "channels_last" or "channels_first"."""
     if data_format not in ("channels_last", "channels_first"):
         raise ValueError(f"Unknown data_format: {data_format}")
     _now["image_data_format"] = str(data_format)
