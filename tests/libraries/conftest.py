@@ -16,7 +16,7 @@ def last_number(tmp_path):
         path = tmp_path / "program.py"
         path.write_text(textwrap.dedent(program))
         done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", str(path)], capture_output=True, text=True,
-                              env=dict(os.environ), cwd=tmp_path, check=False)
+                              env=dict(os.environ), cwd=tmp_path, check=False, timeout=600)
         assert done.returncode == 0, done.stderr[-4000:]
         return float(re.findall(r"[-+\d.e]+", done.stdout.strip().splitlines()[-1])[-1])
     return run
