@@ -62,6 +62,16 @@ def test_what_is_wrong_with_files_of_digits_is_said(folder, tmp_path):
         mnist.extract_labels(file)
 
 
+@pytest.mark.parametrize(("content", "error", "words"), [
+    (b"", ValueError, "f.gz ends within the head of a MNIST label file"), (gzip.compress(b"abc"), ValueError, "f.gz ends within the head"),
+    (b"<html>", OSError, "f.gz is no whole compressed file: Not a gzipped file"),
+    (gzip.compress(struct.pack(">II", 2049, 9) + bytes(9))[:-9], EOFError, "f.gz is no whole compressed file: Compressed file ended")])
+def test_a_damaged_file_of_digits_is_named(tmp_path, content, error, words):
+    (tmp_path / "f.gz").write_bytes(content)
+    with tf.gfile.Open(str(tmp_path / "f.gz"), "rb") as file, pytest.raises(error, match=words):
+        mnist.extract_labels(file)
+
+
 def test_programs_find_digits_under_both_of_their_paths(folder):
     done = subprocess.run([sys.executable, "-c", "import thalweg.as_tensorflow, sys\n"
                            "from tensorflow.examples.tutorials.mnist import input_data\n"
@@ -83,6 +93,10 @@ def test_examples_of_csv_files(tmp_path):
     (tmp_path / "less.csv").write_text("3,3,a\n1,2,3,0\n")
     with pytest.raises(ValueError, match=r"3 examples of 3 features, and holds \(1, 3\)"):
         base.load_csv_with_header(str(tmp_path / "less.csv"), np.int64, np.float32)
+    for head in ("", "3\n", "a,b\n"):
+        (tmp_path / "none.csv").write_text(head)
+        with pytest.raises(ValueError, match="none.csv does not begin with the numbers of its examples"):
+            base.load_csv_with_header(str(tmp_path / "none.csv"), np.int64, np.float32)
 
 
 # ---- experiments ----
