@@ -168,6 +168,17 @@ def test_hooks_of_an_experiment_are_called(tmp_path):
     assert training.count == 7 and measuring.count > 1
 
 
+@pytest.mark.parametrize(("schedule", "saved"), [("train_and_evaluate", [0, 5]), ("train", [0, 5]), ("test", [0, 1])])
+def test_listeners_of_an_experiment_hear_of_the_checkpoints_of_1_15(tmp_path, schedule, saved):
+    class Listens(tf.train.CheckpointSaverListener):
+        def after_save(self, session, global_step_value):
+            heard.append(global_step_value)
+    heard = []
+    config = learn.RunConfig(model_dir=str(tmp_path))
+    learn.learn_runner.run(experiment(saving_listeners=[Listens()]), run_config=config, schedule=schedule)
+    assert heard == saved
+
+
 def test_a_runner_may_be_given_a_folder(tmp_path):
     made = learn.learn_runner.run(lambda output_dir: experiment()(tf.estimator.RunConfig(model_dir=output_dir), None), output_dir=str(tmp_path))
     assert made[0]["global_step"] == 5
