@@ -40,6 +40,9 @@ def test_batches_come_in_the_order_of_1_15(folder):
     assert seen == [([6, 4, 8, 9, 0, 2, 5, 7, 9, 0, 5, 9, 4, 8, 8, 3, 9, 5, 2, 7], 0),
                     ([1, 8, 9, 4, 8, 4, 8, 0, 2, 4, 8, 0, 8, 9, 6, 1, 8, 6, 4, 6], 0),
                     ([5, 9, 4, 0, 1, 3, 4, 1, 3, 3, 9, 5, 5, 9, 4, 4, 9, 8, 8, 4], 1)]
+    with tf.Graph().as_default():
+        tf.set_random_seed(7)
+        assert mnist.DataSet(np.zeros((9, 1, 1, 1), np.uint8), np.arange(9)).next_batch(9)[1].tolist() == [2, 7, 0, 8, 5, 3, 6, 1, 4]
     in_order = mnist.read_data_sets(folder, validation_size=10).train
     assert [in_order.next_batch(30, shuffle=False)[1].tolist()[:3] for _ in range(2)] == [[9, 5, 7], [0, 4, 5]]
     assert in_order.next_batch(200, shuffle=False)[0].shape == (90, 784)  # what was left of an epoch, and another one
@@ -59,6 +62,16 @@ def test_what_is_wrong_with_files_of_digits_is_said(folder, tmp_path):
         mnist.extract_images(file)
     (tmp_path / "short.gz").write_bytes(gzip.compress(struct.pack(">II", 2049, 9) + bytes(8)))
     with open(tmp_path / "short.gz", "rb") as file, pytest.raises(ValueError, match=r"shape of \[9\] and holds 8 bytes"):
+        mnist.extract_labels(file)
+
+
+@pytest.mark.parametrize(("content", "error", "words"), [
+    (b"", ValueError, "f.gz ends within the head of a MNIST label file"), (gzip.compress(b"abc"), ValueError, "f.gz ends within the head"),
+    (b"<html>", OSError, "f.gz is no whole compressed file: Not a gzipped file"),
+    (gzip.compress(struct.pack(">II", 2049, 9) + bytes(9))[:-9], EOFError, "f.gz is no whole compressed file: Compressed file ended")])
+def test_a_damaged_file_of_digits_is_named(tmp_path, content, error, words):
+    (tmp_path / "f.gz").write_bytes(content)
+    with tf.gfile.Open(str(tmp_path / "f.gz"), "rb") as file, pytest.raises(error, match=words):
         mnist.extract_labels(file)
 
 
@@ -83,6 +96,10 @@ def test_examples_of_csv_files(tmp_path):
     (tmp_path / "less.csv").write_text("3,3,a\n1,2,3,0\n")
     with pytest.raises(ValueError, match=r"3 examples of 3 features, and holds \(1, 3\)"):
         base.load_csv_with_header(str(tmp_path / "less.csv"), np.int64, np.float32)
+    for head in ("", "3\n", "a,b\n"):
+        (tmp_path / "none.csv").write_text(head)
+        with pytest.raises(ValueError, match="none.csv does not begin with the numbers of its examples"):
+            base.load_csv_with_header(str(tmp_path / "none.csv"), np.int64, np.float32)
 
 
 # ---- experiments ----
@@ -147,6 +164,19 @@ def test_hooks_of_an_experiment_are_called(tmp_path):
     assert trained.get_variable_value("w") == 1.9375 and (training.count, measuring.count, more.count) == (5, 0, 5)
     learn.Experiment(trained, input_fn, input_fn, eval_steps=1, eval_hooks=[measuring]).evaluate(delay_secs=0)
     assert measuring.count == 1
+    learn.Experiment(trained, input_fn, input_fn, train_steps=7, eval_steps=1, train_monitors=[training], eval_hooks=[measuring]).train_and_evaluate()
+    assert training.count == 7 and measuring.count > 1
+
+
+@pytest.mark.parametrize(("schedule", "saved"), [("train_and_evaluate", [0, 5]), ("train", [0, 5]), ("test", [0, 1])])
+def test_listeners_of_an_experiment_hear_of_the_checkpoints_of_1_15(tmp_path, schedule, saved):
+    class Listens(tf.train.CheckpointSaverListener):
+        def after_save(self, session, global_step_value):
+            heard.append(global_step_value)
+    heard = []
+    config = learn.RunConfig(model_dir=str(tmp_path))
+    learn.learn_runner.run(experiment(saving_listeners=[Listens()]), run_config=config, schedule=schedule)
+    assert heard == saved
 
 
 def test_a_runner_may_be_given_a_folder(tmp_path):
@@ -242,7 +272,9 @@ def test_batched_features_of_files(examples):
                  reader_args=[""], **plain)
     assert read(keyed)[0]["x"].tolist() == [0, 1, 2, 3, 4]
     mixed = read(make(examples, 3, FEATURES, num_epochs=2, shuffle_seed=3))
-    assert [len(b["x"]) for b in mixed] == [3, 3, 3, 1] and sorted(np.concatenate([b["x"] for b in mixed]).tolist()) == sorted([*range(5)] * 2)
+    order = np.concatenate([b["x"] for b in mixed]).tolist()
+    assert [len(b["x"]) for b in mixed] == [3, 3, 3, 1] and sorted(order) == sorted([*range(5)] * 2) and order != [*range(5)] * 2
+    assert make(examples, 2, FEATURES).output_shapes["x"].as_list() == [2]  # without end all batches are whole
     assert [b["x"].tolist() for b in all_of(tf.contrib.data.read_batch_features(examples, 4, FEATURES, randomize_input=False, num_epochs=1))] \
         == [[0, 1, 2, 3], [4]]
     with pytest.raises(ValueError, match=r"The `label_key` provided \('z'\) must be one of the `features` keys."):

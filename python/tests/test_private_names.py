@@ -136,6 +136,24 @@ def test_gradients_of_operations(graph, run):
     assert private_names.get_registered_ops()["MatMul"].input_arg[0].name == "a"
 
 
+def test_what_depends_on_tensors_is_what_1_15_finds(graph):
+    def found(inputs, targets=None):
+        return sorted(one.name for one in stand_ins.get_reachable_from_inputs(inputs, targets))
+    x, c = tw.placeholder(tw.float32, [], name="x"), tw.constant(1.0, name="c")
+    y = tw.add(x, c, name="y")
+    u = tw.square(c, name="u")
+    with tw.control_dependencies([y]):
+        n, k = tw.no_op(name="n"), tw.identity(c, name="k")
+    v = tw.Variable(1.0, use_resource=True, name="v")
+    update = v.assign_add(y, read_value=False)
+    of_y = ["AssignAddVariableOp", "k", "k:0", "n", "y", "y:0"]
+    assert found([x]) == found(x) == sorted([*of_y, "x:0"]) and found([x.op]) == sorted([*of_y, "x", "x:0"])
+    assert found({"c": c}) == sorted([*of_y, "c:0", "u", "u:0"])
+    assert {v, v.op, v.op.outputs[0], update} <= stand_ins.get_reachable_from_inputs([v])
+    reached = stand_ins.get_reachable_from_inputs([x], [update, u])
+    assert [one in reached for one in (update, n, k.op, k, u, v.op)] == [True] * 4 + [False] * 2
+
+
 def test_walks_through_a_graph(graph):
     def names(ops):
         return [op.name for op in ops]

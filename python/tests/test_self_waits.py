@@ -219,31 +219,10 @@ print("over")
     assert said[0].startswith("ended:") and said[-1] == "over"
 
 
-def test_a_fork_does_not_wait_for_a_partial_run():
-    said = run("""
-fed = tf.placeholder(tf.int32)
-more = fed + 1
-session = tf.Session()
-handle = session.partial_run_setup([more], [fed])
-sys.stdout.flush()
-child = os.fork()
-if child == 0:
-    session.close()
-    del session
-    gc.collect()
-    print("end of the child")
-    sys.exit(0)
-assert os.waitpid(child, 0)[1] == 0
-print(session.partial_run(handle, more, {fed: 6}))
-""")
-    assert said == ["end of the child", "7"]
-
-
 PARTIAL = """
 fed, second = tf.placeholder(tf.int32), tf.placeholder(tf.int32)
 more = fed + 1
 most = more * second
-TARGET, CONFIG = MADE
 session = tf.Session(TARGET, config=CONFIG)
 
 def says(act):
@@ -263,10 +242,11 @@ if BEGUN:
 sys.stdout.flush()
 child = os.fork()
 if child == 0:
-    if not BEGUN:
+    if USED and not BEGUN:
         says(lambda: session.partial_run(handle, more, {fed: 6}))
-    says(lambda: session.partial_run(handle, most, {second: 2}))
-    if not TARGET:
+    if USED:
+        says(lambda: session.partial_run(handle, most, {second: 2}))
+    if USED and not TARGET:
         anew(session)
         anew(tf.Session(config=CONFIG))
     session.close()
@@ -281,15 +261,23 @@ print(session.partial_run(handle, most, {second: 2}))
 """
 
 
+def check(begun, used, others, target="''", config="None"):
+    """`begun`: the parent has its first fetch before the fork; `used`: the child does more than close its session."""
+    said = run(f"TARGET, CONFIG, BEGUN, USED = {target}, {config}, {begun}, {used}\n{PARTIAL}")
+    child = ["forked"] * (1 if begun else 2) + others if used else []
+    parent, before = ["7", "14"], 1 if begun else 0
+    assert said == [*parent[:before], *child, "end of the child", *parent[before:]]
+
+
+CASES = pytest.mark.parametrize(("begun", "used"), [(True, True), (False, True), (False, False)])
+
+
 @pytest.mark.parametrize("config", ["None", "tf.ConfigProto(inter_op_parallelism_threads=-1)"])
-@pytest.mark.parametrize("begun", [True, False])
-def test_a_fork_does_not_go_on_with_a_partial_run_and_may_begin_others(begun, config):
-    said = run(PARTIAL.replace("MADE", f"'', {config}").replace("BEGUN", str(begun)))
-    child = ["forked", "7 14", "7 14", "end of the child"]
-    assert said == (["7", *child, "14"] if begun else ["forked", *child, "7", "14"])
+@CASES
+def test_a_fork_does_not_go_on_with_a_partial_run_and_may_begin_others(begun, used, config):
+    check(begun, used, ["7 14", "7 14"], config=config)
 
 
-@pytest.mark.parametrize("begun", [True, False])
-def test_a_fork_does_not_go_on_with_a_partial_run_of_a_server(begun):
-    said = run(PARTIAL.replace("MADE", "tf.train.Server.create_local_server().target, None").replace("BEGUN", str(begun)))
-    assert said == (["7", "forked", "end of the child", "14"] if begun else ["forked", "forked", "end of the child", "7", "14"])
+@CASES
+def test_a_fork_does_not_go_on_with_a_partial_run_of_a_server(begun, used):
+    check(begun, used, [], "tf.train.Server.create_local_server().target")

@@ -292,14 +292,22 @@ def register_symbolic_tensor_type(cls_type):
 
 
 def get_reachable_from_inputs(inputs, targets=None):
-    """What depends on these tensors, of all or of the targets."""
-    waiting, found = list(inputs), set(inputs)
+    """These tensors, operations or variables, and the tensors and operations that depend on them. `targets` tell TensorFlow where its
+    walk may end early."""
+    inputs = thalweg.nest.flatten(inputs)
+    followers = {}
+    for op in inputs[0].graph.get_operations() if inputs else ():
+        for before in dict.fromkeys([*op.inputs, *op.control_inputs]):
+            followers.setdefault(before, []).append(op)
+    waiting = [*inputs, *(one.op for one in inputs if isinstance(one, thalweg.Variable))]
+    found = set(waiting)
     while waiting:
-        for op in waiting.pop().consumers():
-            new = [output for output in op.outputs if output not in found]
-            found.update(new)
-            waiting.extend(new)
-    return found if targets is None else found & set(targets)
+        one = waiting.pop()
+        for other in (*followers.get(one, ()), *getattr(one, "outputs", ())):
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return found
 
 
 def do_not_convert(func=None, *args, **kwargs):

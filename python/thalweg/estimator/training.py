@@ -96,7 +96,13 @@ def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec,
     """Trains, and measures in between and at the end. Gives (the last metrics, what exporters gave)."""
     if not isinstance(train_spec, TrainSpec) or not isinstance(eval_spec, EvalSpec):
         raise TypeError("`train_spec` must have type `TrainSpec` and `eval_spec` must have type `EvalSpec`")
+    return train_and_measure(estimator, train_spec, eval_spec)
+
+
+def train_and_measure(estimator: Estimator, train_spec: TrainSpec, eval_spec: EvalSpec,
+                      saving_listeners: Sequence[CheckpointSaverListener] = ()) -> tuple[dict[str, Any] | None, list[Any]]:
+    """train_and_evaluate with listeners to each checkpoint."""
     measurer = _Measurer(estimator, eval_spec, train_spec.max_steps)
     estimator.train(train_spec.input_fn, hooks=list(train_spec.hooks), max_steps=train_spec.max_steps,
-                    saving_listeners=[measurer])
+                    saving_listeners=[*saving_listeners, measurer])
     return measurer.result

@@ -14,10 +14,7 @@ class ModeKeys:
 def __getattr__(name):
     if name in ("datasets", "learn_runner", "preprocessing"):
         return importlib.import_module("thalweg.contrib.learn." + name)
-    if name in _HOMES:
-        return getattr(importlib.import_module("thalweg.contrib.learn." + _HOMES[name]), name)
     raise AttributeError(f"module 'thalweg.contrib.learn' has no attribute '{name}'")
 
 
-_HOMES = {"Experiment": "experiment", "RunConfig": "run_config"}
-names.complete(globals())
+names.complete(globals(), {"contrib.learn.experiment": "Experiment", "contrib.learn.run_config": "RunConfig"})

@@ -6,12 +6,14 @@ import time
 from typing import TYPE_CHECKING
 
 from thalweg.cluster.server import Server
-from thalweg.estimator import Estimator, EvalSpec, TrainSpec, train_and_evaluate
+from thalweg.estimator import Estimator, EvalSpec, TrainSpec
+from thalweg.estimator.training import train_and_measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from thalweg.training.basic_session_run_hooks import CheckpointSaverListener
     from thalweg.training.session_run_hook import SessionRunHook
 
     Measured = tuple[dict[str, Any] | None, list[Any]]
@@ -32,7 +34,7 @@ class Experiment:
                  local_eval_frequency: int | None = None, eval_delay_secs: float = 120, continuous_eval_throttle_secs: float = 60,
                  min_eval_frequency: int | None = None, delay_workers_by_global_step: bool = False, export_strategies: object = None,
                  train_steps_per_iteration: int | None = None, checkpoint_and_export: bool = False,
-                 saving_listeners: Sequence[object] | None = None, check_interval_secs: float = 5) -> None:
+                 saving_listeners: Sequence[CheckpointSaverListener] | None = None, check_interval_secs: float = 5) -> None:
         if not isinstance(estimator, Estimator):
             raise ValueError("`estimator` must implement `tf.contrib.learn.Evaluable` or `tf.estimator.Estimator`.")
         if eval_metrics is not None:
@@ -86,9 +88,9 @@ class Experiment:
 
     def train_and_evaluate(self) -> Measured:
         """Trains, and measures after each checkpoint; the last metrics, and an empty list."""
-        return train_and_evaluate(self._estimator, TrainSpec(self._train_input_fn, self._train_steps, self._monitors),
-                                  EvalSpec(self._eval_input_fn, self._eval_steps, hooks=self._eval_hooks, start_delay_secs=0,
-                                           throttle_secs=0))
+        return train_and_measure(self._estimator, TrainSpec(self._train_input_fn, self._train_steps, self._monitors),
+                                 EvalSpec(self._eval_input_fn, self._eval_steps, hooks=self._eval_hooks, start_delay_secs=0,
+                                          throttle_secs=0), self._listeners)
 
     local_run = train_and_evaluate
 

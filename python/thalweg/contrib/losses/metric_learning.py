@@ -69,8 +69,7 @@ def triplet_semihard_loss(labels: TensorLike, embeddings: TensorLike, margin: fl
     beyond = different * math_ops.cast(other > nearer, distances.dtype)
     farthest = math_ops.reduce_max(distances, 1, keepdims=True)
     nearest_beyond = math_ops.reduce_min(other * beyond + array_ops.expand_dims(farthest, 2) * (1.0 - beyond), 2)
-    nearest = math_ops.reduce_min(distances, 1, keepdims=True)
-    farthest_inside = math_ops.reduce_max((distances - nearest) * (1.0 - same), 1, keepdims=True) + nearest
+    farthest_inside = math_ops.reduce_max(distances * (1.0 - same), 1, keepdims=True)
     negative = array_ops.where(math_ops.reduce_any(beyond > 0.0, 2), nearest_beyond,
                                farthest_inside + array_ops.zeros_like(distances))
     positives = same - eye(array_ops.shape(same)[0], dtype=same.dtype)

@@ -32,7 +32,10 @@ def load_csv_with_header(filename: PathLike, target_dtype: object, features_dtyp
     """Examples of a CSV file whose first record begins with their number and that of their features."""
     with gfile.Open(filename) as file:
         records = csv.reader(file)
-        count, features = (int(field) for field in next(records)[:2])
+        try:
+            count, features = (int(field) for field in next(records, ())[:2])
+        except ValueError as error:
+            raise ValueError(f"{filename} does not begin with the numbers of its examples and of their features: {error}") from error
         found = _split(records, target_dtype, features_dtype, target_column)
     if len(found.data) != count or count and found.data.shape[1] != features:
         raise ValueError(f"{filename} says that it holds {count} examples of {features} features, and holds {found.data.shape}")

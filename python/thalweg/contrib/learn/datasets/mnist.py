@@ -4,6 +4,8 @@ of MNIST, which must be there already."""
 from __future__ import annotations
 
 import gzip
+import math
+import zlib
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
@@ -21,12 +23,17 @@ _PIXELS = 784  # of a picture
 
 def _read(file: IO[bytes], number: int, dimensions: int, what: str) -> Array:
     """The bytes of a compressed file of the MNIST format; `number` stands at its beginning."""
-    with gzip.GzipFile(fileobj=file) as stream:
-        found, *shape = np.frombuffer(stream.read(4 * (1 + dimensions)), ">u4").tolist()
-        if found != number:
-            raise ValueError(f"Invalid magic number {found} in MNIST {what} file: {file.name}")
-        values = np.frombuffer(stream.read(), np.uint8)
-    if values.size != np.prod(shape):
+    try:
+        with gzip.GzipFile(fileobj=file) as stream:
+            head, values = stream.read(4 * (1 + dimensions)), np.frombuffer(stream.read(), np.uint8)
+    except (EOFError, OSError, zlib.error) as error:
+        raise type(error)(f"{file.name} is no whole compressed file: {error}") from error
+    if len(head) < 4 * (1 + dimensions):
+        raise ValueError(f"{file.name} ends within the head of a MNIST {what} file")
+    found, *shape = np.frombuffer(head, ">u4").tolist()
+    if found != number:
+        raise ValueError(f"Invalid magic number {found} in MNIST {what} file: {file.name}")
+    if values.size != math.prod(shape):
         raise ValueError(f"{file.name} claims a shape of {shape} and holds {values.size} bytes")
     return values.reshape(shape).copy()
 
