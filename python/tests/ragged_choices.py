@@ -7,7 +7,7 @@ gather: deep, [2, 0]; deep, 2; deep, [[0], [2]]; deep, [0, 1], axis=1; pairs, [2
 gather: rows, t.ragged.constant([[0, 1], [], [3]]); rows, t.ragged.constant([[0, 1], [], [3]], dtype=t.int64)
 gather: t.constant([10, 20, 30, 40]), t.ragged.constant([[0, 1], [], [3]]); t.constant([[1, 2], [3, 4]]), t.ragged.constant([[0, 1], [], [1]])
 gather: [10, 20, 30, 40, 50, 60, 70, 80], deep
-gather: rows, [[0], [], [1], [0]], batch_dims=1
+t.gather(rows, ?, batch_dims=1): [[0], [], [1], [0]]; [0, 0, 1, 0]
 t.gather(rows, t.ragged.constant([[0, 2], [], [1], [0]]), ?): batch_dims=1; batch_dims=-1; axis=1, batch_dims=1
 t.gather(?, batch_dims=1): deep, t.ragged.constant([[1], [], [0, 2]]); pairs, t.ragged.constant([[1], [], [0, 0]])
 t.gather(?, batch_dims=1): column, t.ragged.constant([[0, 0], [], [0], [0]]); t.constant([[1, 2], [3, 4]]), t.ragged.constant([[0, 1], [1]])
@@ -29,7 +29,7 @@ where_v2: flags, rows, 0
 boolean_mask ragged.boolean_mask: rows, flags
 boolean_mask: rows, [True, False, True, False]; [1, 2, 3], [True, False, True]
 
-dynamic_partition: rows, t.ragged.constant([[0, 1, 0], [], [1, 1], [0]]), 2; rows, [0, 1, 0, 1], 2
+dynamic_partition: rows, t.ragged.constant([[0, 1, 0], [], [1, 1], [0]]), 2; rows, [0, 1, 0, 1], 2; rows, [0, 1, 0], 2
 nn.embedding_lookup: [t.constant([[1.0], [2.0]]), t.constant([[3.0]])], t.ragged.constant([[0, 1], [], [2]])
 nn.embedding_lookup: [t.constant([[1.0], [2.0]]), t.constant([[3.0]])], t.ragged.constant([[0, 1], [], [2]]), partition_strategy="div"
 nn.embedding_lookup: t.constant([[1.0, 2.0], [3.0, 4.0]]), t.ragged.constant([[0, 1], [], [1]])
