@@ -28,6 +28,10 @@ def run(value):
         return session.run(value)
 
 
+def test_each_expression_is_there_once_and_recorded():
+    assert sorted(ragged_cases.expressions()) == sorted(RECORDED) and OURS.keys() <= RECORDED.keys()
+
+
 @pytest.mark.parametrize("expression", ragged_cases.expressions())
 def test_as_recorded(expression):
     found = json.loads(json.dumps(ragged_cases.outcome(tf, expression)))

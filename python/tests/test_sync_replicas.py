@@ -71,7 +71,8 @@ def test_two_replicas_make_one_step_of_their_mean(cluster):
     assert not rows[2:].any()
 
 
-def test_a_replica_that_ends_leaves_nobody_waiting_for_its_gradient(cluster):
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_replica_that_ends_leaves_nobody_waiting_for_its_gradient(cluster, first):
     """The other has taken the last tokens, or stopped for a reason of its own."""
     def session_of(task):
         graph, r = replica(task)
@@ -79,12 +80,11 @@ def test_a_replica_that_ends_leaves_nobody_waiting_for_its_gradient(cluster):
             return r, tf.train.MonitoredTrainingSession(cluster[0 if task == 0 else 2].target, task == 0, max_wait_secs=60,
                                                         hooks=[r["sync"].make_session_run_hook(task == 0, num_tokens=0)])
 
-    for first, second in ((0, 1), (1, 0)):
-        with tf.Graph().as_default():
-            sessions = dict([(0, session_of(0)), (1, session_of(1))])
-            r, waiting = sessions[second]
-            all_of([lambda: sessions[first][1].close(), lambda: waiting.run(r["train"], {r["x"]: [1.0, 3.0], r["ids"]: [0]})])
-            waiting.close()
+    with tf.Graph().as_default():
+        sessions = [session_of(0), session_of(1)]
+        r, waiting = sessions[1 - first]
+        all_of([sessions[first][1].close, lambda: waiting.run(r["train"], {r["x"]: [1.0, 3.0], r["ids"]: [0]})])
+        waiting.close()
 
 
 def test_a_late_gradient_is_dropped_and_counted(cluster):

@@ -23,7 +23,8 @@ def reduce_variance(input_tensor: TensorLike, axis: Axis | None = None, keepdims
         x = convert_to_tensor(input_tensor)
         if not isinstance(x, Tensor):  # rows differ from a mean of all of them in shape
             squares = math_ops.reduce_mean(apply("Square", [x]), axis, keepdims=keepdims)
-            return apply("Sub", [squares, apply("Square", [math_ops.reduce_mean(x, axis, keepdims=keepdims)])])
+            variances = apply("Sub", [squares, apply("Square", [math_ops.reduce_mean(x, axis, keepdims=keepdims)])])
+            return apply("Maximum", [variances, 0])  # of rows of one value it may come out below
         distances = apply("Sub", [x, math_ops.reduce_mean(x, axis, keepdims=True)])
         return math_ops.reduce_mean(apply("Square", [distances]), axis, keepdims=keepdims)
 

@@ -93,15 +93,15 @@ def _common_size(sizes, conditions):
 
 
 class _Rows:
-    """The rows of the result so far: how many there are, and of the last dimension where each begins."""
+    """The rows of the result so far: how many there are, and of those of the last dimension the row that each lies in, and its place there."""
 
     def __init__(self, number: Tensor) -> None:
-        self.number, self.splits = number, None
+        self.number = number
 
     def go_in(self, splits: Tensor) -> None:
-        self.splits, self.number = splits, splits[-1]
+        self.number = splits[-1]
         self.row_of_value = partitions.rowids_from_splits(splits)
-        self.place_in_row = math_ops.range_(self.number) - array_ops.gather(splits, self.row_of_value)
+        self.place_in_row = partitions.places_in_rows(splits, self.row_of_value)
 
     def all_of(self, places: Tensor | None) -> Tensor:
         return math_ops.range_(self.number) if places is None else places

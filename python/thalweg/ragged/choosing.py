@@ -25,6 +25,8 @@ def gather(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Tensor |
     if axis != batch:
         raise ValueError("axis != batch_dims is not supported for ragged gather" if axis > batch else
                          "axis must be greater than or equal to batch_dims")
+    if batch and rank is not None and rank <= batch:
+        raise ValueError(f"indices must have more than batch_dims={batch} dimensions, got shape {indices.shape}")
     if batch:
         return _gather_in_rows(params, indices, batch)
     return _gather_rows(params, indices)

@@ -88,7 +88,7 @@ def tile(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> RaggedTens
         lengths = array_ops.gather(partitions.lengths_from_splits(splits), chosen)
         made = partitions.splits_from_lengths(lengths * multiples[i + 1])
         row = partitions.rowids_from_splits(made)
-        within = math_ops.range_(made[-1]) - array_ops.gather(made, row)
+        within = partitions.places_in_rows(made, row)
         chosen = array_ops.gather(array_ops.gather(splits[:-1], chosen), row) + within % array_ops.gather(lengths, row)
         nested.append(made)
     flat = array_ops.gather(flat, chosen)

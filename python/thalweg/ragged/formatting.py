@@ -46,7 +46,7 @@ def _joined(texts, splits, summarize):
     row = partitions.rowids_from_splits(splits)
     if summarize >= 0:
         lengths = array_ops.gather(partitions.lengths_from_splits(splits), row)
-        place = math_ops.range_(splits[-1]) - array_ops.gather(splits, row)
+        place = partitions.places_in_rows(splits, row)
         left_out = apply("LogicalAnd", [place >= summarize, place < lengths - summarize])
         first_left_out = apply("LogicalAnd", [left_out, math_ops.equal(place, summarize)])
         texts = array_ops.where(first_left_out, array_ops.fill(array_ops.shape(texts), "..."), texts)

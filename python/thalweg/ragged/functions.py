@@ -215,6 +215,7 @@ def stack_dynamic_partitions(data: TensorLike | RaggedTensor, partitions: Tensor
         rank = numbers.shape.ndims
         if rank is None:
             raise ValueError("partitions must have known rank")
+        numbers.shape.assert_is_compatible_with(data.shape[:rank])
         if rank == 0:
             return stack_dynamic_partitions(array_ops.stack([data]) if isinstance(data, Tensor) else stack([data]),
                                             array_ops.reshape(numbers, [1]), num_partitions)

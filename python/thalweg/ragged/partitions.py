@@ -79,6 +79,11 @@ def rowids_from_splits(splits: Tensor) -> Tensor:
     return found - 1
 
 
+def places_in_rows(splits: Tensor, rowids: Tensor) -> Tensor:
+    """[0, 3, 3, 5], whose rows are [0, 0, 0, 2, 2], is [0, 1, 2, 0, 1]."""
+    return math_ops.range_(splits[-1]) - array_ops.gather(splits, rowids)
+
+
 def checked(partition: Tensor, conditions: list[object], validate: bool) -> Tensor:
     """The partition, once the conditions hold."""
     return checks.with_dependencies(conditions, partition) if validate and conditions else partition

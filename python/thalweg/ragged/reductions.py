@@ -77,7 +77,7 @@ def _along(op, value, axis, attrs):
     lengths, rowids = value.row_lengths(), value.value_rowids()
     if axis == 1:
         return _of_segments(_SEGMENTS[op], value.values, rowids, value.nrows(), attrs)
-    places = math_ops.range_(value.row_splits[-1]) - array_ops.gather(value.row_splits, rowids)
+    places = partitions.places_in_rows(value.row_splits, rowids)
     return _of_segments(_SEGMENTS[op], value.values, places, _longest(lengths), attrs)
 
 
@@ -93,7 +93,7 @@ def _of_segments(op, values, ids, number, attrs):
     ids, number = math_ops.cast(ids, dtype), math_ops.cast(number, dtype)
     lengths = apply("Maximum", [apply("UnsortedSegmentMax", [values.row_lengths(), ids, number]), 0])
     splits, rowids = partitions.splits_from_lengths(lengths), values.value_rowids()
-    places = math_ops.range_(values.row_splits[-1]) - array_ops.gather(values.row_splits, rowids)
+    places = partitions.places_in_rows(values.row_splits, rowids)
     inner = array_ops.gather(array_ops.gather(splits, ids), rowids) + places
     return RaggedTensor._of(_of_segments(op, values.values, inner, splits[-1], attrs), splits)
 
