@@ -14,6 +14,7 @@ data
 distributions
 eager
 factorization
+feature_column
 framework
 graph_editor
 layers
