@@ -173,7 +173,7 @@ def linear_model_of_many_columns(tf):
 
 def linear_model_fixed_in_parts(tf):
     with tf.variable_scope("outer", partitioner=tf.fixed_size_partitioner(2)):
-        model = tf.feature_column.linear_model(features(tf), [columns(tf)["hash"]], trainable=False)
+        tf.feature_column.linear_model(features(tf), [columns(tf)["hash"]], trainable=False)
     return [variables(tf), collections(tf)]
 
 

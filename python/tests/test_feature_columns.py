@@ -2,7 +2,6 @@
 """Feature columns give what TensorFlow 1.15 has recorded: names, variables, values and errors."""
 import json
 import os
-import sys
 
 import numpy as np
 import pytest

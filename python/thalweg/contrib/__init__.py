@@ -13,6 +13,7 @@ cudnn_rnn
 data
 distributions
 eager
+estimator
 factorization
 feature_column
 framework

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from thalweg.base.typing import DTypeLike, PathLike
-    from thalweg.graph.tensor import Tensor
 
 
 class _OfOneKey(CategoricalColumn, _CategoricalColumn):

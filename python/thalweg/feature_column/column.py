@@ -49,8 +49,6 @@ class _FeatureColumn(abc.ABC):
     def _parse_example_spec(self):
         """{key: how tf.parse_example reads it}."""
 
-    def _reset_config(self):
-        """Of no effect: for estimators that change columns."""
 
 
 class _DenseColumn(_FeatureColumn):
@@ -114,7 +112,8 @@ class FeatureColumn(abc.ABC):
         return []
 
     def create_state(self, state_manager: Any) -> None:
-        """Makes the variables of this column."""
+        """Makes the variables of this column: most have none."""
+        return None
 
     @property
     def _is_v2_column(self):

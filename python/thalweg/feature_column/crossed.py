@@ -6,8 +6,8 @@ import collections
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes
-from thalweg.feature_column.column import CATEGORICAL, CategoricalColumn, IdWeightPair, _CategoricalColumn
 from thalweg.feature_column.categorical import HashedCategoricalColumn
+from thalweg.feature_column.column import CATEGORICAL, CategoricalColumn, IdWeightPair, _CategoricalColumn
 from thalweg.operations import parsing
 from thalweg.operations.sparse_ops import sparse_cross_hashed
 
