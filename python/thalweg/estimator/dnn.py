@@ -155,7 +155,8 @@ class DNNRegressor(Estimator):
     ----------
     label_dimension : int
         How many numbers a label has.
-    hidden_units, feature_columns, model_dir, weight_column, optimizer, activation_fn, dropout, input_layer_partitioner, config,
+    hidden_units, feature_columns, model_dir, weight_column, optimizer, activation_fn, dropout, input_layer_partitioner, config
+        As of DNNClassifier.
     warm_start_from, loss_reduction, batch_norm
         As of DNNClassifier.
     """

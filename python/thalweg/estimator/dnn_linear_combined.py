@@ -83,7 +83,8 @@ class DNNLinearCombinedEstimator(Estimator):
     ----------
     head : Head
         Makes loss, predictions and metrics of the logits.
-    model_dir, linear_feature_columns, linear_optimizer, dnn_feature_columns, dnn_optimizer, dnn_hidden_units, dnn_activation_fn,
+    model_dir, linear_feature_columns, linear_optimizer, dnn_feature_columns, dnn_optimizer, dnn_hidden_units, dnn_activation_fn
+        As of DNNLinearCombinedClassifier.
     dnn_dropout, input_layer_partitioner, config, linear_sparse_combiner
         As of DNNLinearCombinedClassifier.
     """
@@ -164,7 +165,8 @@ class DNNLinearCombinedRegressor(Estimator):
     ----------
     label_dimension : int
         How many numbers a label has.
-    model_dir, linear_feature_columns, linear_optimizer, dnn_feature_columns, dnn_optimizer, dnn_hidden_units, dnn_activation_fn,
+    model_dir, linear_feature_columns, linear_optimizer, dnn_feature_columns, dnn_optimizer, dnn_hidden_units, dnn_activation_fn
+        As of DNNLinearCombinedClassifier.
     dnn_dropout, weight_column, input_layer_partitioner, config, warm_start_from, loss_reduction, batch_norm, linear_sparse_combiner
         As of DNNLinearCombinedClassifier.
     """
