@@ -240,7 +240,7 @@ class MultiLabelHead(_ClassHead):
                  loss_fn: Callable[..., Any] | None = None, classes_for_class_based_metrics: Sequence[Any] | None = None,
                  name: str | None = None) -> None:
         if n_classes is None or n_classes < 2:
-            raise ValueError(f"n_classes must be > 1 for multi-label classification. Given: {n_classes}")
+            raise ValueError(f"n_classes must be > 1 for multi-class classification. Given: {n_classes}")
         self._thresholds = checked_thresholds(thresholds)
         super().__init__(n_classes, weight_column, label_vocabulary, loss_reduction, loss_fn, name)
         self._measured = [self._vocabulary.index(c) if isinstance(c, str) else c for c in classes_for_class_based_metrics or ()]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from thalweg.estimator.dnn import dnn_logit_fn_builder
 from thalweg.estimator.estimator import Estimator
-from thalweg.estimator.linear import default_learning_rate, linear_logit_fn_builder
+from thalweg.estimator.linear import linear_logit_fn_builder
 from thalweg.estimator.model_pieces import SUM, check_features, class_head, large_parts, optimizer_of, regression_head
 from thalweg.graph import graph
 from thalweg.graph.graph import GraphKeys
@@ -58,7 +58,7 @@ class _Parts:
     def step(self, loss, scopes):
         """Each model's variables by its own optimizer, then the step is counted."""
         made = {"dnn": lambda: optimizer_of(self.dnn_optimizer, DNN_LEARNING_RATE),
-                "linear": lambda: optimizer_of(self.linear_optimizer, default_learning_rate(self.linear_columns, LINEAR_LEARNING_RATE))}
+                "linear": lambda: optimizer_of(self.linear_optimizer, LINEAR_LEARNING_RATE)}
         steps = [made[scope]().minimize(loss, var_list=graph.get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=scope))
                  for scope in scopes]
         counter = get_global_step()

@@ -2,7 +2,6 @@
 """Linear models: LinearClassifier, LinearRegressor, LinearEstimator."""
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from thalweg import summary
@@ -42,19 +41,14 @@ def linear_logit_fn_builder(units: int, feature_columns: Iterable[Any], sparse_c
     return linear_logit_fn
 
 
-def default_learning_rate(feature_columns: Sequence[Any], most: float) -> float:
-    """Less the more columns there are."""
-    return min(most, 1.0 / math.sqrt(len(list(feature_columns))))
-
-
 def _model_fn(head, columns, optimizer, partitioner, combiner):
     def model_fn(features, labels, mode, config):
         check_features(features)
         with variable_scope("linear", values=list(features.values()), partitioner=partitioner or large_parts(config),
                             use_resource=True):
             logits = linear_logit_fn_builder(head.logits_dimension, columns, combiner)(features)
-            made = optimizer_of(optimizer, default_learning_rate(columns, LEARNING_RATE))
-            return head.create_estimator_spec(features=features, mode=mode, labels=labels, optimizer=made, logits=logits)
+            return head.create_estimator_spec(features=features, mode=mode, labels=labels, logits=logits,
+                                              optimizer=optimizer_of(optimizer, LEARNING_RATE))
     return model_fn
 
 

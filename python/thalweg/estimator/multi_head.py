@@ -25,14 +25,14 @@ class MultiHead(Head):
     Parameters
     ----------
     heads : sequence of Head
-        Each with a name of its own.
+        Each with a name.
     head_weights : sequence of float, optional
         Of their losses.
 
     Raises
     ------
     ValueError
-        If there are no heads, one has no name, two have the same, or weights are not as many.
+        If there are no heads, one has no name, or weights are not as many.
 
     Examples
     --------
@@ -47,12 +47,9 @@ class MultiHead(Head):
         if head_weights and len(head_weights) != len(heads):
             raise ValueError("heads and head_weights must have the same size. Given len(heads): "
                              f"{len(heads)}. Given len(head_weights): {len(head_weights)}.")
-        names = [head.name for head in heads]
         for head in heads:
             if not head.name:
                 raise ValueError(f"All given heads must have name specified. Given: {head}")
-        if len(set(names)) != len(names):
-            raise ValueError(f"All heads must have unique names. Given: {names}")
         super().__init__()
         self._heads, self._head_weights = tuple(heads), tuple(head_weights or ())
 
