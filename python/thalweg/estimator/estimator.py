@@ -339,6 +339,8 @@ class Estimator:
                            checkpoint_path: PathLike | None = None, experimental_mode: str = ModeKeys.PREDICT) -> bytes:
         """Writes a SavedModel of a checkpoint, the newest by default, into a new folder, whose name is the time; gives its path.
         `serving_input_receiver_fn`: gives a ServingInputReceiver; `assets_extra`: {path below assets.extra: file}."""
+        if serving_input_receiver_fn is None:
+            raise ValueError("An input_receiver_fn must be defined.")
         path = checkpoint_path or self.latest_checkpoint()
         if not path:
             raise ValueError(f"Couldn't find trained model at {self._model_dir}.")
