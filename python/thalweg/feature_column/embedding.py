@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dense values of categories: rows of a table that is learnt, or a number for each category."""
+"""Dense values of categories: rows of a table that is trained, or a number for each category."""
 from __future__ import annotations
 
 import collections
@@ -263,7 +263,7 @@ def embedding_column(categorical_column: Any, dimension: int, combiner: str = "m
     max_norm : float, optional
         Rows that are longer are scaled down to it.
     trainable : bool
-        Whether the table is learnt.
+        Whether the table is trained.
 
     Returns
     -------

@@ -120,7 +120,7 @@ def input_layer(features: Mapping[str, Any], feature_columns: Any, weight_collec
     weight_collections : sequence of str, optional
         More collections for the variables.
     trainable : bool
-        Whether the variables are learnt.
+        Whether the variables are trained.
     cols_to_vars, cols_to_output_tensors : dict, optional
         Gets {column: its variables}, {column: its values}.
 
