@@ -25,6 +25,7 @@ lookup
 losses
 metrics
 opt
+predictor
 quantize
 rnn
 seq2seq

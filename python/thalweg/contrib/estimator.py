@@ -4,7 +4,7 @@ from thalweg.base import names
 
 names.complete(globals(), {
     "estimator.dnn": "dnn_logit_fn_builder",
-    "estimator.extenders": "add_metrics",
+    "estimator.extenders": "add_metrics call_logit_fn forward_features",
     "estimator.linear": "linear_logit_fn_builder",
     "estimator.older_heads": "binary_classification_head logistic_regression_head multi_class_head multi_head multi_label_head "
                              "poisson_regression_head regression_head"})

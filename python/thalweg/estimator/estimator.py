@@ -18,7 +18,7 @@ from thalweg.graph import graph
 from thalweg.graph.graph import GraphKeys
 from thalweg.saving.saver import Saver
 from thalweg.training.basic_session_run_hooks import CheckpointSaverHook, FinalOpsHook, LoggingTensorHook, NanTensorHook, StopAtStepHook
-from thalweg.training.monitored_session import ChiefSessionCreator, MonitoredSession, MonitoredTrainingSession
+from thalweg.training.monitored_session import ChiefSessionCreator, MonitoredSession, MonitoredTrainingSession, Scaffold
 from thalweg.training.session_run_hook import SessionRunHook
 
 if TYPE_CHECKING:
@@ -269,16 +269,20 @@ class Estimator:
         """The metrics by name, with loss and global_step."""
         if steps is not None and steps <= 0:
             raise ValueError(f"Must specify steps > 0, given: {steps}")
-        path = checkpoint_path or self.latest_checkpoint()
+        return self._evaluate(input_fn, steps, hooks, checkpoint_path or self.latest_checkpoint(), name, None)
+
+    def _evaluate(self, input_fn, steps, hooks, path, name, init_fn):
+        """The metrics with the variables of a checkpoint, or those that init_fn(scaffold, session) sets."""
         made, spec = self._in_graph(input_fn, ModeKeys.EVAL)
         with made.as_default():
+            scaffold = Scaffold(init_fn=init_fn, copy_from_scaffold=spec.scaffold) if init_fn else spec.scaffold
             values, updates = self._metric_tensors(spec)
             values[GraphKeys.GLOBAL_STEP] = train.get_global_step()
             final = FinalOpsHook(values)
             all_hooks = [*(hooks or []), *spec.evaluation_hooks, final]
             if steps is not None:
                 all_hooks.append(_StopAfterSteps(steps))
-            creator = ChiefSessionCreator(spec.scaffold, config=self._config.session_config, checkpoint_filename_with_path=path)
+            creator = ChiefSessionCreator(scaffold, config=self._config.session_config, checkpoint_filename_with_path=path)
             with MonitoredSession(creator, all_hooks) as session:
                 while not session.should_stop():
                     session.run(updates)
