@@ -190,7 +190,7 @@ Status RunSparsePlain(Work& work, DType dtype, const int64_t* indices, int64_t c
                       const PlainUpdate& update) {
   ASSIGN_OR_RETURN(const RunFn run, RunFor(dtype, update.rule));
   for (int64_t i = 0; i < count; ++i) {
-    if (work.cancelled()) return Cancelled("the step was cancelled");
+    if (work.cancelled()) return CancelledStep();
     run(update, indices[i] * inner, i * inner, inner);
   }
   return OkStatus();

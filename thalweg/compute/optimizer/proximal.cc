@@ -122,7 +122,7 @@ Status RunSparseProximal(Work& work, DType dtype, const int64_t* indices, int64_
                          int64_t inner, const ProximalUpdate& update) {
   ASSIGN_OR_RETURN(const RunFn run, RunFor(dtype));
   for (int64_t i = 0; i < count; ++i) {
-    if (work.cancelled()) return Cancelled("the step was cancelled");
+    if (work.cancelled()) return CancelledStep();
     run(update, indices[i] * inner, i * inner, inner);
   }
   return OkStatus();
