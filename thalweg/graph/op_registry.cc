@@ -11,6 +11,12 @@
 namespace thalweg {
 namespace {
 
+// Not one whose schema alone was defined: its functions come next.
+bool HasFunctions(const OpEntry& entry) {
+  return entry.shape != nullptr || entry.gradient != nullptr || !entry.not_differentiable.empty() ||
+         !entry.doc.empty();
+}
+
 // A schema that nobody has registered is known from the instruction set.
 Status Taken(const OpEntry& entry, SourceLine where) {
   if (entry.registered_at.file == nullptr) {
@@ -87,7 +93,7 @@ Status OpRegistry::Define(OpDef def, ShapeFn shape, GradientFn gradient, void* u
 OpRegistry::Registration OpRegistry::Op(std::string_view name, SourceLine where) {
   OpEntry* entry = FindOrParse(name);
   CHECK(entry != nullptr);
-  if (entry->registered_at.file != nullptr) {
+  if (HasFunctions(*entry)) {
     KeepFirstError(Taken(*entry, where), &status_);
     return Registration(refused_.emplace_back(std::make_unique<OpEntry>()).get());
   }

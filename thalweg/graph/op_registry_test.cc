@@ -163,6 +163,17 @@ TEST(OpRegistry, ASecondRegistrationIsAnErrorThatNamesBoth) {
   EXPECT_EQ(registry.status().message(), status.message()) << "the first error stays";
 }
 
+TEST(OpRegistry, FunctionsOfADefinedSchemaAreNoSecondRegistration) {
+  OpRegistry registry;
+  OpDef def;
+  def.name = "_Own";
+  ASSERT_TRUE(registry.Define(def, nullptr, nullptr).ok());
+  registry.Op("_Own").Shape(ScalarShape).Doc("Of our own.");
+  EXPECT_TRUE(registry.status().ok()) << registry.status().ToString();
+  registry.Op("_Own").Shape(UnchangedShape);
+  EXPECT_EQ(registry.status().code(), Code::kAlreadyExists);
+}
+
 TEST(OpRegistry, ADefinitionOfATakenNameNamesWhoHasIt) {
   OpRegistry registry;
   OpDef def;
