@@ -375,7 +375,32 @@ class Dataset(LaterMethods):
 
     def padded_batch(self, batch_size: IntLike, padded_shapes: object = None, padding_values: object = None,
                      drop_remainder: bool = False, name: str | None = None) -> Dataset:
-        """`batch_size` elements as one, each component padded to one shape; None in it: to the largest of the batch."""
+        """Batches elements whose shapes differ: each component is padded to one shape.
+
+        Parameters
+        ----------
+        batch_size : int, or scalar int64 tensor
+        padded_shapes : structure of shapes, optional
+            To which shape; None in one: to the largest size of the batch. The components' own shapes unless given.
+        padding_values : structure of scalars, optional
+            What is filled in; 0 or "" unless given.
+        drop_remainder : bool
+            Whether a last batch that is smaller is dropped.
+        name : str, optional
+
+        Returns
+        -------
+        Dataset
+
+        Examples
+        --------
+        >>> rows = tw.data.Dataset.range(1, 3).map(lambda n: tw.fill([n], n))
+        >>> batch = rows.padded_batch(2, [None]).make_one_shot_iterator().get_next()
+        >>> with tw.Session() as sess:
+        ...     print(sess.run(batch))
+        [[1 0]
+         [2 2]]
+        """
         return padding.padded_batch(self, batch_size, padded_shapes, padding_values, drop_remainder, name)
 
     def unbatch(self, name: str | None = None) -> Dataset:
