@@ -18,7 +18,7 @@ from thalweg.graph.shapes import as_shape
 from thalweg.graph.tensor import IndexedSlices, Operation, Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any, Self
 
@@ -107,6 +107,7 @@ class Graph(_core.Graph):
     ...     print(sess.run("mul:0"))
     6.0
     """
+    _executes = False  # whether operations run at once, and none is kept: see eager/context.py
     _captures = None  # of a function's body: see functions.py
     _lift_variable = None  # of a tf.function's body: see graph_functions.py
     _restricted = False  # whether something may not be fed or fetched
@@ -574,6 +575,7 @@ class _Default(threading.local):
 
 _default = _Default()
 _global = None
+make_global = Graph  # what makes the graph that is there from the start
 
 
 def get_default_graph() -> Graph:
@@ -592,8 +594,14 @@ def get_default_graph() -> Graph:
     if _default.stack:
         return _default.stack[-1]
     if _global is None:
-        _global = Graph()
+        _global = make_global()
     return _global
+
+
+def make_global_with(make: Callable[[], Graph]) -> None:
+    """The graph that is there from the start is one that `make` gives from now on."""
+    global _global, make_global
+    _global, make_global = None, make
 
 
 def reset_default_graph() -> None:
@@ -650,7 +658,11 @@ def create_node(op: str, name: str, flat: list[Tensor], attrs: list[tuple[str, s
         flat = [t if t is None else graph.inside(t) for t in flat]
         controls = [c for c in controls if c.graph is graph]
     else:
-        graph = flat[0].graph if flat and isinstance(flat[0], Tensor) else get_default_graph()
+        graph = get_default_graph()
+        if graph._executes:
+            return graph._at_once(op, flat, attrs)
+        if flat and isinstance(flat[0], Tensor):
+            graph = flat[0].graph
     if graph._finalized:
         graph._check_not_finalized()
     state = graph._state

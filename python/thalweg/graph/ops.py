@@ -204,6 +204,9 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None = None
     schema = _schemas.get(op) or schema_of(op)
     if len(inputs) != len(schema.inputs):
         raise TypeError(f"{schema.op} takes {len(schema.inputs)} inputs, got {len(inputs)}")
+    graph = graph_module.get_default_graph()
+    if graph._executes:
+        return graph._apply(schema, inputs, attrs or {}, name)
     if schema.several_lists:
         inputs, attrs = _with_list_types(schema, inputs, attrs)
     rows = [_attr_row(schema, key, value) for key, value in attrs.items() if value is not None] if attrs else []
@@ -211,7 +214,7 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None = None
     if flat is None and _composites:
         module = _composite_among(schema, inputs)
         if module is not None:
-            return importlib.import_module(module).make(op, inputs, attrs or {}, name)
+            return made_of_composites(module, op, inputs, attrs or {}, name)
     try:
         if flat is not None:
             made = create_node(op, name or op, flat, rows)
@@ -225,6 +228,11 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None = None
     if len(outputs) == 1 and not outputs[0].number_attr and not outputs[0].type_list_attr:
         return made._output(0)
     return _packed(schema, made, attrs or {}) if outputs else made
+
+
+def made_of_composites(module: str, op: str, inputs: Sequence[Any], attrs: Mapping[str, Any], name: str | None) -> Any:
+    """What the module of a registered class makes of an operation."""
+    return importlib.import_module(module).make(op, inputs, attrs, name)
 
 
 def _composite_among(schema, inputs):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 from typing import TYPE_CHECKING, overload
 
 from thalweg import dtypes, messages
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 else:
     Operators = object  # add_operators gives them
 
+_AT_ONCE = "thalweg.variables.eager_variables"
 _use_resource = False
 
 
@@ -51,7 +53,9 @@ class _Made(type):
     """Variables are made by the functions of variable_creator_scope, where there are any."""
 
     def __call__(cls, *args: object, **kwargs: object):
-        creators = graph.get_default_graph().__dict__.get("_variable_creators") if cls is Variable else None
+        if cls is Variable and graph.get_default_graph()._executes:
+            cls = importlib.import_module(_AT_ONCE).EagerVariable  # derived from Variable, and few programs run operations at once
+        creators = graph.get_default_graph().__dict__.get("_variable_creators") if cls is Variable or cls._is_eager else None
         if not creators:
             return super().__call__(*args, **kwargs)
         given = dict(zip(_ARGUMENTS, args), **kwargs)
@@ -133,6 +137,7 @@ class Variable(Operators, metaclass=_Made):
 
     __array_priority__ = 100
     SaveSliceInfo = SaveSliceInfo
+    _is_eager = False
 
     def __init__(self, initial_value: TensorLike | Callable[[], TensorLike] | None = None, trainable: bool | None = None,
                  collections: Sequence[str] | None = None, validate_shape: bool = True, caching_device: Device = None,

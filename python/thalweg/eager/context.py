@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""EagerGraph: stands where a thread's default graph stands, and runs each operation instead of keeping it.
+
+    graph_module.make_global_with(EagerGraph)   # what enable_eager_execution() does
+    with EagerGraph().as_default(): ...         # the same for a block
+
+Scopes of names and devices are those of a graph. Control dependencies and colocation mean nothing: what was made before has run before.
+"""
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+from typing import TYPE_CHECKING
+
+from thalweg import _core, dtypes, errors
+from thalweg.eager.plans import Plan, Room
+from thalweg.eager.tapes import tapes
+from thalweg.eager.tensor import EagerTensor
+from thalweg.graph import graph as graph_module, ops
+from thalweg.graph.graph import Graph, site
+from thalweg.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from thalweg.base.typing import Element
+    from thalweg.graph.schemas import Schema
+    from thalweg.messages import ConfigProto
+
+
+class EagerOperation:
+    """What stands for an operation that has run."""
+
+    __slots__ = ("type", "inputs", "outputs", "_attrs")
+
+    def __init__(self, op: str, inputs: list[EagerTensor], outputs: list[EagerTensor], attrs: list[tuple[str, str, Any]]) -> None:
+        self.type, self.inputs, self.outputs, self._attrs = op, inputs, outputs, attrs
+
+    def _output(self, i: int) -> EagerTensor:
+        return self.outputs[i]
+
+    def get_attr(self, name: str) -> Any:
+        """An attribute that was given."""
+        for key, kind, value in self._attrs:
+            if key == name:
+                return [dtypes.as_dtype(v) for v in value] if kind == "T" else dtypes.as_dtype(value) if kind == "t" else value
+        raise ValueError(f"Operation '{self.type}' has no attr named '{name}'.")
+
+
+class _Shared:
+    """What the eager graphs of the process share: where operations are prepared."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.config: ConfigProto | None = None
+        self.room: Room | None = None
+        self.library: list[bytes] = []
+
+    def plan(self, key: tuple[Any, ...], op: str, attrs: list[tuple[str, str, Any]], types: Sequence[int], device: str) -> Plan:
+        with self.lock:
+            if self.room is None or self.room.is_full:
+                self.room = Room(self.config, self.library)
+            found = self.room.plans.get(key)
+            if found is None:
+                found = self.room.plans[key] = self.room.prepare(op, attrs, types, device)
+            return found
+
+    def forget(self) -> None:
+        """Operations are prepared anew: random ones begin again."""
+        with self.lock:
+            self.room = None
+
+
+shared = _Shared()
+_NOT_HERE = {"Placeholder": "tf.placeholder() is not compatible with eager execution.",
+             "PlaceholderV2": "tf.placeholder() is not compatible with eager execution."}
+
+
+class EagerGraph(Graph):
+    """Runs operations at once. See above."""
+    _executes = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._random = random.Random()
+
+    def __repr__(self) -> str:
+        return "<tf.Graph of operations that run at once>"
+
+    # ---- what graphs have and this does not ----
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        scope = self._state.scope
+        return f"{scope}/{name}" if scope else name
+
+    @contextlib.contextmanager
+    def control_dependencies(self, control_inputs: Sequence[Any] | None) -> Iterator[None]:
+        for control in control_inputs or ():
+            if callable(control):
+                control()
+        yield
+
+    @contextlib.contextmanager
+    def colocate_with(self, op: Element | None, ignore_existing: bool = False) -> Iterator[None]:
+        yield
+
+    def add_to_collection(self, name: str, value: object) -> None:
+        if not isinstance(value, Tensor) and not hasattr(value, "_as_tensor"):
+            super().add_to_collection(name, value)
+
+    def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        if isinstance(obj, (EagerTensor, EagerOperation)):
+            return obj
+        return super().as_graph_element(obj, allow_tensor, allow_operation)
+
+    def _import(self, data: bytes, *args: Any) -> Any:
+        made = super()._import(data, *args)
+        shared.library.append(data)
+        with shared.lock:
+            if shared.room is not None:
+                shared.room.graph._import(data, *args)
+        return made
+
+    # ---- operations ----
+    def _at_once(self, op: str, flat: Sequence[Tensor], attrs: list[tuple[str, str, Any]]) -> EagerOperation:
+        """Runs an operation of tensors."""
+        if op == "Const":
+            return EagerOperation(op, [], [_core.eager_tensor(attrs[0][2][1], attrs[0][2][0])], attrs)
+        return EagerOperation(op, list(flat), self._run(op, flat, attrs), attrs)
+
+    def _run(self, op: str, flat: Sequence[Tensor], attrs: list[tuple[str, str, Any]]) -> list[EagerTensor]:
+        device = self._state.device
+        key = op, tuple((n, k, tuple(v) if type(v) is list else v) for n, k, v in attrs), tuple([t._dtype for t in flat]), device
+        room = shared.room
+        plan = room.plans.get(key) if room is not None else None
+        if plan is None:
+            plan = self._prepared(key, op, flat, attrs, device)
+        try:
+            outputs = plan.run(*flat)
+        except errors.OpError as error:
+            raise _told(error, op) from None
+        if tapes.stack:
+            tapes.record(plan, flat, outputs)
+        return outputs
+
+    def _prepared(self, key, op, flat, attrs, device):
+        if op in _NOT_HERE:
+            raise RuntimeError(_NOT_HERE[op])
+        for t in flat:
+            if not isinstance(t, EagerTensor):
+                raise TypeError("An op outside of the function building code is being passed a \"Graph\" tensor. It is possible to have "
+                                f"Graph tensors leak out of the function building context: {t!r}")
+        return shared.plan(key, op, attrs, key[2], device)
+
+    def _apply(self, schema: Schema, inputs: Sequence[Any], attrs: Mapping[str, Any], name: str | None) -> Any:
+        """An operation of values and tensors: what `ops.apply` gives."""
+        if schema.several_lists:
+            inputs, attrs = ops._with_list_types(schema, inputs, attrs)
+        rows = [ops._attr_row(schema, key, value) for key, value in attrs.items() if value is not None]
+        flat = _as_they_are(schema, inputs)
+        if flat is None:
+            if ops._composites:
+                module = ops._composite_among(schema, inputs)
+                if module is not None:
+                    return ops.made_of_composites(module, schema.op, inputs, attrs, name)
+            flat = ops._flat_inputs(schema, inputs, attrs)
+        try:
+            made = self._run(schema.op, flat, rows)
+        except ValueError as error:
+            ops._explain_types(schema, inputs, error)
+            ops._explain_choice(schema, error)
+            raise
+        outputs = schema.outputs
+        if len(outputs) == 1 and not outputs[0].number_attr and not outputs[0].type_list_attr:
+            return made[0]
+        return ops._packed(schema, EagerOperation(schema.op, flat, made, rows), attrs) if outputs else None
+
+
+def _as_they_are(schema, inputs):
+    flat = []
+    for argument, value in zip(schema.inputs, inputs):
+        if type(value) is EagerTensor:
+            flat.append(value)
+        elif (argument.number_attr or argument.type_list_attr) and type(value) in (list, tuple) and \
+                all(type(v) is EagerTensor for v in value):
+            flat.extend(value)
+        else:
+            return None
+    return flat
+
+
+def _told(error, op):
+    """An error with the operation and the user's line."""
+    where = site()
+    return type(error)(None, None, f"{error.message} [Op:{op}]" + (f"\n{where}" if where else ""))
+
+
+def enable(config: ConfigProto | None = None) -> None:
+    """The graph that is there from the start runs operations at once from now on."""
+    if graph_module.make_global is EagerGraph:
+        return
+    if graph_module._global is not None and graph_module._global._num_nodes():
+        raise ValueError("tf.enable_eager_execution must be called at program startup.")
+    shared.config = config
+    graph_module.make_global_with(EagerGraph)
