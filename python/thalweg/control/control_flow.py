@@ -190,6 +190,8 @@ def cond(pred: TensorLike, true_fn: Callable[[], object] | None = None, false_fn
         if not callable(function):
             raise TypeError(f"{name_of} must be callable.")
     graph = graph_module.get_default_graph()
+    if graph._executes:
+        return _unpacked(true_fn() if pred else false_fn(), strict)
     with name_scope(name, "cond", [pred]):
         if isinstance(pred, bool):
             raise TypeError("pred must not be a Python bool")
@@ -209,10 +211,12 @@ def cond(pred: TensorLike, true_fn: Callable[[], object] | None = None, false_fn
                 raise ValueError(f"Outputs of true_fn and false_fn must have the same type: {t.dtype.name}, {f.dtype.name} "
                                  f"(output {i})")
         merges = [apply("Merge", [[f, t]], name="Merge")[0] for f, t in zip(false_values, true_values)]
-        result = _arguments(structure, merges)
-        if not strict and isinstance(result, (list, tuple)) and len(result) == 1 and not hasattr(result, "_fields"):
-            return result[0]
-        return result
+        return _unpacked(_arguments(structure, merges), strict)
+
+
+def _unpacked(result, strict):
+    alone = not strict and isinstance(result, (list, tuple)) and len(result) == 1 and not hasattr(result, "_fields")
+    return result[0] if alone else result
 
 
 def smart_cond(pred: TensorLike, true_fn: Callable[[], T], false_fn: Callable[[], S], name: str | None = None) -> Any:
@@ -436,6 +440,8 @@ def while_loop(cond: Callable[..., TensorLike], body: Callable[..., object], loo
     if not loop_vars:
         raise ValueError("No loop variables provided")
     graph = graph_module.get_default_graph()
+    if graph._executes:
+        return _looped(cond, body, loop_vars, maximum_iterations, return_same_structure)
     condition, step, variables, invariants = cond, body, loop_vars, shape_invariants
     with name_scope(name, "while", loop_vars):
         if maximum_iterations is not None:
@@ -454,3 +460,18 @@ def while_loop(cond: Callable[..., TensorLike], body: Callable[..., object], loo
         exits = exits[1:]
     packed = _arguments(loop_vars, exits)
     return packed if return_same_structure or len(packed) > 1 else packed[0]
+
+
+def _looped(cond, body, loop_vars, maximum_iterations, return_same_structure):
+    """The loop of Python's that it is where operations run at once."""
+    left = None if maximum_iterations is None else int(maximum_iterations)
+    values = loop_vars
+    while left != 0 and cond(*values):
+        given = body(*values)
+        if not isinstance(given, (list, tuple)) or hasattr(given, "_fields") and len(values) == 1:
+            given = [given]
+        nest.assert_same_structure(loop_vars, list(given))
+        values = list(given)
+        left = None if left is None else left - 1
+    values = nest.map_structure(lambda v: v if getattr(v, "_is_tensor_array", False) else convert_to_tensor(v), values)
+    return values if return_same_structure or len(values) > 1 else values[0]

@@ -33,10 +33,13 @@ if TYPE_CHECKING:
 class EagerOperation:
     """What stands for an operation that has run."""
 
-    __slots__ = ("type", "inputs", "outputs", "_attrs")
+    __slots__ = ("type", "inputs", "outputs", "name", "_attrs")
+    device = ""
+    control_inputs = ()
 
-    def __init__(self, op: str, inputs: list[EagerTensor], outputs: list[EagerTensor], attrs: list[tuple[str, str, Any]]) -> None:
-        self.type, self.inputs, self.outputs, self._attrs = op, inputs, outputs, attrs
+    def __init__(self, op: str, inputs: list[EagerTensor], outputs: list[EagerTensor], attrs: list[tuple[str, str, Any]],
+                 name: str = "") -> None:
+        self.type, self.inputs, self.outputs, self._attrs, self.name = op, inputs, outputs, attrs, name
 
     def _output(self, i: int) -> EagerTensor:
         return self.outputs[i]
@@ -67,10 +70,11 @@ class _Shared:
                 found = self.room.plans[key] = self.room.prepare(op, attrs, types, device)
             return found
 
-    def forget(self) -> None:
-        """Operations are prepared anew: random ones begin again."""
+    def forget_random(self) -> None:
+        """Operations with seeds are prepared anew, and begin again."""
         with self.lock:
-            self.room = None
+            if self.room is not None:
+                self.room.plans = {key: plan for key, plan in self.room.plans.items() if all(name != "seed" for name, *_ in key[1])}
 
 
 shared = _Shared()
@@ -83,8 +87,23 @@ class EagerGraph(Graph):
     _executes = True
 
     def __init__(self) -> None:
+        self._seed: int | None = None
         super().__init__()
-        self._random = random.Random()
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of operations that have none. Where it is set, random operations begin again."""
+        return self._seed
+
+    @seed.setter
+    def seed(self, value: int | None) -> None:
+        if value is None and self._seed is None:
+            return
+        self._seed, self._random = value, random.Random(value)
+        shared.forget_random()
+
+    def _operation_seed(self) -> int:
+        return self._random.randint(0, 2**31 - 1)
 
     def __repr__(self) -> str:
         return "<tf.Graph of operations that run at once>"

@@ -144,6 +144,10 @@ class Graph(_core.Graph):
         table = f"<table><tr><th>placeholder</th><th>type</th><th>shape</th></tr>{''.join(rows)}</table>" if rows else ""
         return f"<p>{html.escape(repr(self)[1:-1])}: {kinds}</p>{table}"
 
+    def _operation_seed(self):
+        """The seed of an operation that has none, where the graph has one."""
+        return self._num_nodes()
+
     # ---- names ----
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """`name` under the current scope, with _1, _2 ... when it is taken."""
@@ -911,7 +915,7 @@ def get_seed(op_seed: int) -> tuple[int | None, int | None]:
     """The two seeds that a random operation gets, by TF1's rule."""
     graph = get_default_graph()
     if graph.seed is not None:
-        seeds = graph.seed, graph._num_nodes() if op_seed is None else op_seed
+        seeds = graph.seed, graph._operation_seed() if op_seed is None else op_seed
     elif op_seed is not None:
         seeds = _DEFAULT_SEED, op_seed
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes
+from thalweg.eager.context import EagerOperation
 from thalweg.eager.tapes import tapes
 from thalweg.eager.tensor import EagerTensor, value_text
 from thalweg.graph import graph, ops
@@ -18,8 +19,14 @@ if TYPE_CHECKING:
 
     from thalweg.base.typing import Array, Constraint, Device, DTypeLike, ShapeLike, TensorLike
     from thalweg.graph.graph import Graph
-    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.graph.tensor import Tensor
     from thalweg.variables.variable_modes import VariableAggregation, VariableSynchronization
+
+def _graph_at_once() -> Graph:
+    """The graph that stands for no graph: that of the caller, or the one that is there from the start."""
+    found = graph.get_default_graph()
+    return found if found._executes else graph._global
+
 
 _ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"  # of which every run makes a new one, which lives as long as its handles
 
@@ -60,9 +67,11 @@ class EagerVariable(Variable):
     def shape(self) -> TensorShape: return self._shape
 
     @property
-    def op(self) -> Operation: return self._handle.op
+    def op(self) -> EagerOperation: return EagerOperation("VarHandleOp", [], [self._handle], [], self._name)
     @property
-    def graph(self) -> Graph: return self._handle.graph
+    def graph(self) -> Graph: return _graph_at_once()
+    @property
+    def device(self) -> str: return self._handle.device
 
     @property
     def handle(self) -> Tensor:
