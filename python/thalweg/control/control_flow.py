@@ -17,7 +17,7 @@ from thalweg.graph import graph as graph_module, ops
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor, create_node
 from thalweg.graph.shapes import TensorShape
-from thalweg.graph.tensor import Operation, Tensor
+from thalweg.graph.tensor import Operation, Tensor, name_of
 from thalweg.operations.checks import Assert
 
 if TYPE_CHECKING:
@@ -186,9 +186,9 @@ def cond(pred: TensorLike, true_fn: Callable[[], object] | None = None, false_fn
     2.0 20.0
     """
     true_fn, false_fn = fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn
-    for function, name_of in ((true_fn, "true_fn"), (false_fn, "false_fn")):
+    for function, role in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
-            raise TypeError(f"{name_of} must be callable.")
+            raise TypeError(f"{role} must be callable.")
     graph = graph_module.get_default_graph()
     if graph._executes:
         return _unpacked(true_fn() if pred else false_fn(), strict)
@@ -240,7 +240,7 @@ def case(pred_fn_pairs: Mapping[Tensor, Callable[[], object]] | Sequence[tuple[T
         if not isinstance(pair[0], Tensor) or pair[0].dtype.base_dtype is not dtypes.bool:
             raise TypeError("pred must be Tensor of type bool")
         if not callable(pair[1]):
-            raise TypeError(f"fn for pred {pair[0].name} must be callable.")
+            raise TypeError(f"fn for pred {name_of(pair[0])} must be callable.")
     if default is not None and not callable(default):
         raise TypeError("default must be callable.")
     if not pairs and default is None:
@@ -267,7 +267,7 @@ def _checks_of_case(predicates, one_must_hold, exclusive):
     if one_must_hold:
         checks.append(Assert(held > 0, ["None of conditions evaluated as True. Conditions: "] + data, len(predicates)))
     if exclusive:
-        names = ", ".join(p.name for p in predicates)
+        names = ", ".join(name_of(p) for p in predicates)
         checks.append(Assert(held < 2, [f"Input error: exclusive=True: more than 1 conditions ({names}) evaluated as True:"] + data,
                              len(predicates)))
     return checks
@@ -431,9 +431,9 @@ def while_loop(cond: Callable[..., TensorLike], body: Callable[..., object], loo
     Without back_prop gradients take these for constants. swap_memory changes nothing: what a gradient needs of the
     iterations is in the memory of the CPU already.
     """
-    for function, name_of in ((cond, "cond"), (body, "body")):
+    for function, role in ((cond, "cond"), (body, "body")):
         if not callable(function):
-            raise TypeError(f"{name_of} must be callable.")
+            raise TypeError(f"{role} must be callable.")
     if parallel_iterations < 1:
         raise TypeError("parallel_iterations must be a positive integer.")
     loop_vars = list(loop_vars) if isinstance(loop_vars, (list, tuple)) else [loop_vars]

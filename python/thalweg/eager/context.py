@@ -14,7 +14,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from thalweg import _core, dtypes, errors
-from thalweg.eager.plans import Plan, Room
+from thalweg.eager.plans import CONSTANT_INPUTS, Plan, Room
 from thalweg.eager.tapes import tapes
 from thalweg.eager.tensor import EagerTensor
 from thalweg.graph import graph as graph_module, ops
@@ -34,6 +34,7 @@ class EagerOperation:
     """What stands for an operation that has run."""
 
     __slots__ = ("type", "inputs", "outputs", "name", "_attrs")
+    graph = None
     device = ""
     control_inputs = ()
 
@@ -61,13 +62,14 @@ class _Shared:
         self.room: Room | None = None
         self.library: list[bytes] = []
 
-    def plan(self, key: tuple[Any, ...], op: str, attrs: list[tuple[str, str, Any]], types: Sequence[int], device: str) -> Plan:
+    def plan(self, key: tuple[Any, ...], op: str, attrs: list[tuple[str, str, Any]], types: Sequence[int], device: str,
+             constants: dict[int, Any]) -> Plan:
         with self.lock:
             if self.room is None or self.room.is_full:
                 self.room = Room(self.config, self.library)
             found = self.room.plans.get(key)
             if found is None:
-                found = self.room.plans[key] = self.room.prepare(op, attrs, types, device)
+                found = self.room.plans[key] = self.room.prepare(op, attrs, types, device, constants)
             return found
 
     def forget_random(self) -> None:
@@ -129,6 +131,8 @@ class EagerGraph(Graph):
             super().add_to_collection(name, value)
 
     def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        convert = getattr(obj, "_as_graph_element", None)
+        obj = obj if convert is None else convert()
         if isinstance(obj, (EagerTensor, EagerOperation)):
             return obj
         return super().as_graph_element(obj, allow_tensor, allow_operation)
@@ -151,26 +155,31 @@ class EagerGraph(Graph):
     def _run(self, op: str, flat: Sequence[Tensor], attrs: list[tuple[str, str, Any]]) -> list[EagerTensor]:
         device = self._state.device
         key = op, tuple((n, k, tuple(v) if type(v) is list else v) for n, k, v in attrs), tuple([t._dtype for t in flat]), device
+        constants = {}
+        if op in CONSTANT_INPUTS:
+            constants = {i: flat[i]._numpy() for i in CONSTANT_INPUTS[op] if flat[i].dtype.is_integer}
+            key = *key, *((i, v.tobytes()) for i, v in constants.items())
+            flat = [t for i, t in enumerate(flat) if i not in constants]
         room = shared.room
         plan = room.plans.get(key) if room is not None else None
         if plan is None:
-            plan = self._prepared(key, op, flat, attrs, device)
+            plan = self._prepared(key, op, flat, attrs, constants)
         try:
             outputs = plan.run(*flat)
         except errors.OpError as error:
             raise _told(error, op) from None
+        except TypeError:
+            _check(flat)
+            raise
         if tapes.stack:
             tapes.record(plan, flat, outputs)
         return outputs
 
-    def _prepared(self, key, op, flat, attrs, device):
+    def _prepared(self, key, op, flat, attrs, constants):
         if op in _NOT_HERE:
             raise RuntimeError(_NOT_HERE[op])
-        for t in flat:
-            if not isinstance(t, EagerTensor):
-                raise TypeError("An op outside of the function building code is being passed a \"Graph\" tensor. It is possible to have "
-                                f"Graph tensors leak out of the function building context: {t!r}")
-        return shared.plan(key, op, attrs, key[2], device)
+        _check(flat)
+        return shared.plan(key, op, attrs, key[2], key[3], constants)
 
     def _apply(self, schema: Schema, inputs: Sequence[Any], attrs: Mapping[str, Any], name: str | None) -> Any:
         """An operation of values and tensors: what `ops.apply` gives."""
@@ -194,6 +203,13 @@ class EagerGraph(Graph):
         if len(outputs) == 1 and not outputs[0].number_attr and not outputs[0].type_list_attr:
             return made[0]
         return ops._packed(schema, EagerOperation(schema.op, flat, made, rows), attrs) if outputs else None
+
+
+def _check(flat):
+    for t in flat:
+        if not isinstance(t, EagerTensor):
+            raise TypeError("An op outside of the function building code is being passed a \"Graph\" tensor. It is possible to have "
+                            f"Graph tensors leak out of the function building context: {t!r}")
 
 
 def _as_they_are(schema, inputs):

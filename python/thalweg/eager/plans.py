@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from thalweg.messages import ConfigProto
 
 _SITE = "/site-packages/thalweg/eager/plans.py:1 in prepare"  # as of a library's nodes: a program has not made them in a loop
+# Inputs that derivatives must know when they are made: such values are a part of what is prepared.
+CONSTANT_INPUTS = {"GatherV2": (2,)}
 _MOST_NODES = 20000  # of a room; then another one is begun, as nodes of a graph cannot be taken out of it
 
 
@@ -48,11 +50,16 @@ class Room:
             found = self._placeholders[dtype, place] = node._output(0)
         return found
 
-    def prepare(self, op: str, attrs: list[tuple[str, str, Any]], types: Sequence[int], device: str) -> Plan:
-        """A plan of one operation."""
-        feeds = [self.placeholder(dtype, i) for i, dtype in enumerate(types)]
-        node = self.graph._add_node(op, self.graph.unique_name(op), feeds, [], attrs, device, _SITE)
+    def prepare(self, op: str, attrs: list[tuple[str, str, Any]], types: Sequence[int], device: str, constants: dict[int, Any]) -> Plan:
+        """A plan of one operation. `constants`: values of inputs that are no feeds, by place."""
+        inputs = [self._constant(dtype, constants[i]) if i in constants else self.placeholder(dtype, i) for i, dtype in enumerate(types)]
+        feeds = [t for i, t in enumerate(inputs) if i not in constants]
+        node = self.graph._add_node(op, self.graph.unique_name(op), inputs, [], attrs, device, _SITE)
         return Plan(self, feeds, list(node.outputs), node)
+
+    def _constant(self, dtype, value):
+        return self.graph._add_node("Const", self.graph.unique_name("constant"), [], [], [("value", "v", (dtype, value))], "",
+                                    _SITE)._output(0)
 
 
 class Plan:

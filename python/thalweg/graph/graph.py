@@ -665,7 +665,7 @@ def create_node(op: str, name: str, flat: list[Tensor], attrs: list[tuple[str, s
         graph = get_default_graph()
         if graph._executes:
             return graph._at_once(op, flat, attrs)
-        if flat and isinstance(flat[0], Tensor):
+        if flat and type(flat[0]) is Tensor:
             graph = flat[0].graph
     if graph._finalized:
         graph._check_not_finalized()

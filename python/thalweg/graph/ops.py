@@ -464,6 +464,8 @@ def group(*inputs: Element | IndexedSlices | SparseTensor | Sequence[Any] | None
     if kwargs:
         raise ValueError(f"Unknown keyword arguments: {', '.join(kwargs)}")
     graph = graph_module.get_default_graph()
+    if graph._executes:
+        return None
     before = []
     pending = list(inputs)
     while pending:

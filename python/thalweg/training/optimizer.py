@@ -35,7 +35,7 @@ _STEPS = ("_create_slots", "_prepare", "_apply_dense", "_apply_sparse", "_apply_
 
 
 def _var_key(var):
-    return var.graph, var.op.name
+    return getattr(var, "_unique_id", None) or (var.graph, var.op.name)
 
 
 def _deduplicate_indexed_slices(values, indices):

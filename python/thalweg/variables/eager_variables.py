@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from thalweg.graph.tensor import Tensor
     from thalweg.variables.variable_modes import VariableAggregation, VariableSynchronization
 
-def _graph_at_once() -> Graph:
-    """The graph that stands for no graph: that of the caller, or the one that is there from the start."""
-    found = graph.get_default_graph()
-    return found if found._executes else graph._global
-
-
 _ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"  # of which every run makes a new one, which lives as long as its handles
 
 
@@ -47,6 +41,7 @@ class EagerVariable(Variable):
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
         self._synchronization, self._aggregation, self._trainable = modes(name, synchronization, aggregation, trainable)
+        self._graph = graph.get_default_graph()
         self._resource, self.constraint, self._save_slice_info = True, constraint, None
         dtype = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
         with graph.name_scope(name, "Variable") as scope:
@@ -69,7 +64,9 @@ class EagerVariable(Variable):
     @property
     def op(self) -> EagerOperation: return EagerOperation("VarHandleOp", [], [self._handle], [], self._name)
     @property
-    def graph(self) -> Graph: return _graph_at_once()
+    def graph(self) -> Graph: return self._graph
+    @property
+    def _unique_id(self): return self._handle._id
     @property
     def device(self) -> str: return self._handle.device
 
@@ -98,8 +95,16 @@ class EagerVariable(Variable):
         return ops.apply("VarIsInitializedOp", [self._handle], name=name)
 
     # ---- its value ----
+    @property
+    def _ref_tensor(self):
+        body = graph.get_default_graph()
+        return self._handle if body._captures is None else body.inside(self._handle)
+
     def _is_read(self):
-        if self._trainable and tapes.stack:
+        body = graph.get_default_graph()
+        if body._captures is not None:  # who calls the function reads it then
+            body.__dict__.setdefault("_variables_read", {})[id(self)] = self
+        elif self._trainable and tapes.stack:
             tapes.read(self)
 
     def _as_tensor(self) -> Tensor:

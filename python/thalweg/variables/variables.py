@@ -53,7 +53,12 @@ class _Made(type):
     """Variables are made by the functions of variable_creator_scope, where there are any."""
 
     def __call__(cls, *args: object, **kwargs: object):
-        if cls is Variable and graph.get_default_graph()._executes:
+        body = graph.get_default_graph()
+        if cls is Variable and body._lift_variable is not None and body.outermost()._executes:
+            body._lift_variable()
+            with body.outermost().as_default():
+                return cls(*args, **kwargs)
+        if cls is Variable and body._executes:
             cls = importlib.import_module(_AT_ONCE).EagerVariable  # derived from Variable, and few programs run operations at once
         creators = graph.get_default_graph().__dict__.get("_variable_creators") if cls is Variable or cls._is_eager else None
         if not creators:
