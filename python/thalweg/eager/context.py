@@ -9,23 +9,27 @@ Scopes of names and devices are those of a graph. Control dependencies and coloc
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 import threading
 from typing import TYPE_CHECKING
 
 from thalweg import _core, dtypes, errors
+from thalweg.eager.arguments import tensors_of
 from thalweg.eager.plans import CONSTANT_INPUTS, Plan, Room
 from thalweg.eager.tapes import tapes
 from thalweg.eager.tensor import EagerTensor
+from thalweg.eager.words import told, told_of_refusal, told_of_values
 from thalweg.graph import graph as graph_module, ops
-from thalweg.graph.graph import Graph, site
+from thalweg.graph.graph import Graph, GraphKeys
 from thalweg.graph.tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
-    from thalweg.base.typing import Element
+    from thalweg.base.typing import Element, Text
     from thalweg.graph.schemas import Schema
     from thalweg.messages import ConfigProto
 
@@ -60,7 +64,7 @@ class _Shared:
         self.lock = threading.RLock()
         self.config: ConfigProto | None = None
         self.room: Room | None = None
-        self.library: list[bytes] = []
+        self.library: dict[bytes, None] = {}  # the functions, as an ordered set
 
     def plan(self, key: tuple[Any, ...], op: str, attrs: list[tuple[str, str, Any]], types: Sequence[int], device: str,
              constants: dict[int, Any]) -> Plan:
@@ -80,6 +84,7 @@ class _Shared:
 
 
 shared = _Shared()
+_numbers = itertools.count()
 _NOT_HERE = {"Placeholder": "tf.placeholder() is not compatible with eager execution.",
              "PlaceholderV2": "tf.placeholder() is not compatible with eager execution."}
 
@@ -90,6 +95,7 @@ class EagerGraph(Graph):
 
     def __init__(self) -> None:
         self._seed: int | None = None
+        self._beside: Graph | None = None
         super().__init__()
 
     @property
@@ -115,20 +121,28 @@ class EagerGraph(Graph):
         scope = self._state.scope
         return f"{scope}/{name}" if scope else name
 
-    @contextlib.contextmanager
-    def control_dependencies(self, control_inputs: Sequence[Any] | None) -> Iterator[None]:
+    def name_scope(self, name: Text | None) -> _Scope:
+        return _Scope(self._state, name.decode() if isinstance(name, bytes) else name)
+
+    def control_dependencies(self, control_inputs: Sequence[Any] | None) -> AbstractContextManager[None]:
         for control in control_inputs or ():
             if callable(control):
                 control()
-        yield
+        return contextlib.nullcontext()
 
-    @contextlib.contextmanager
-    def colocate_with(self, op: Element | None, ignore_existing: bool = False) -> Iterator[None]:
-        yield
+    def colocate_with(self, op: Element | None, ignore_existing: bool = False) -> AbstractContextManager[None]:
+        return contextlib.nullcontext()
 
     def add_to_collection(self, name: str, value: object) -> None:
-        if not isinstance(value, Tensor) and not hasattr(value, "_as_tensor"):
+        """Tensors and variables are in no collections, but for the global step: they go when nobody has them any more."""
+        if name == GraphKeys.GLOBAL_STEP or not (value is None or isinstance(value, Tensor) or hasattr(value, "_as_tensor")):
             super().add_to_collection(name, value)
+
+    def beside(self) -> Graph:
+        """The graph of sessions that name none."""
+        if self._beside is None:
+            self._beside = Graph()
+        return self._beside
 
     def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         convert = getattr(obj, "_as_graph_element", None)
@@ -139,22 +153,23 @@ class EagerGraph(Graph):
 
     def _import(self, data: bytes, *args: Any) -> Any:
         made = super()._import(data, *args)
-        shared.library.append(data)
         with shared.lock:
-            if shared.room is not None:
-                shared.room.graph._import(data, *args)
+            if data not in shared.library:
+                shared.library[data] = None
+                if shared.room is not None:
+                    shared.room.graph._import(data, *args)
         return made
 
     # ---- operations ----
-    def _at_once(self, op: str, flat: Sequence[Tensor], attrs: list[tuple[str, str, Any]]) -> EagerOperation:
+    def _at_once(self, op: str, flat: Sequence[Tensor], attrs: list[tuple[str, str, Any]], name: str | None = None) -> EagerOperation:
         """Runs an operation of tensors."""
         if op == "Const":
             return EagerOperation(op, [], [_core.eager_tensor(attrs[0][2][1], attrs[0][2][0])], attrs)
-        return EagerOperation(op, list(flat), self._run(op, flat, attrs), attrs)
+        return EagerOperation(op, list(flat), self._run(op, flat, attrs, _key_of(attrs), name), attrs)
 
-    def _run(self, op: str, flat: Sequence[Tensor], attrs: list[tuple[str, str, Any]]) -> list[EagerTensor]:
-        device = self._state.device
-        key = op, tuple((n, k, tuple(v) if type(v) is list else v) for n, k, v in attrs), tuple([t._dtype for t in flat]), device
+    def _run(self, op: str, flat: Sequence[Tensor], attrs: list[tuple[str, str, Any]], attrs_key: tuple[Any, ...],
+             name: str | None) -> list[EagerTensor]:
+        key = op, attrs_key, tuple([t._dtype for t in flat]), self._state.device
         constants = {}
         if op in CONSTANT_INPUTS:
             constants = {i: flat[i]._numpy() for i in CONSTANT_INPUTS[op] if flat[i].dtype.is_integer}
@@ -163,11 +178,11 @@ class EagerGraph(Graph):
         room = shared.room
         plan = room.plans.get(key) if room is not None else None
         if plan is None:
-            plan = self._prepared(key, op, flat, attrs, constants)
+            plan = _prepared(key, op, flat, attrs, constants)
         try:
             outputs = plan.run(*flat)
         except errors.OpError as error:
-            raise _told(error, op) from None
+            raise told(error, op, name) from None
         except TypeError:
             _check(flat)
             raise
@@ -175,34 +190,59 @@ class EagerGraph(Graph):
             tapes.record(plan, flat, outputs)
         return outputs
 
-    def _prepared(self, key, op, flat, attrs, constants):
-        if op in _NOT_HERE:
-            raise RuntimeError(_NOT_HERE[op])
-        _check(flat)
-        return shared.plan(key, op, attrs, key[2], key[3], constants)
-
     def _apply(self, schema: Schema, inputs: Sequence[Any], attrs: Mapping[str, Any], name: str | None) -> Any:
         """An operation of values and tensors: what `ops.apply` gives."""
         if schema.several_lists:
             inputs, attrs = ops._with_list_types(schema, inputs, attrs)
-        rows = [ops._attr_row(schema, key, value) for key, value in attrs.items() if value is not None]
-        flat = _as_they_are(schema, inputs)
+        if "shared_name" in schema.attrs and not attrs.get("shared_name"):  # each call makes a resource of its own
+            attrs = {**attrs, "shared_name": f"at_once_{next(_numbers)}"}
+        rows, rows_key = _rows_of(schema, attrs)
+        flat = tensors_of(schema, inputs)
         if flat is None:
             if ops._composites:
                 module = ops._composite_among(schema, inputs)
                 if module is not None:
                     return ops.made_of_composites(module, schema.op, inputs, attrs, name)
-            flat = ops._flat_inputs(schema, inputs, attrs)
+            try:
+                flat = ops._flat_inputs(schema, inputs, attrs)
+            except TypeError as error:
+                raise told_of_values(schema, inputs, name) or error from None
         try:
-            made = self._run(schema.op, flat, rows)
+            made = self._run(schema.op, flat, rows, rows_key, name)
         except ValueError as error:
-            ops._explain_types(schema, inputs, error)
-            ops._explain_choice(schema, error)
-            raise
+            raise told_of_refusal(schema, flat, error, name) from None
         outputs = schema.outputs
         if len(outputs) == 1 and not outputs[0].number_attr and not outputs[0].type_list_attr:
             return made[0]
         return ops._packed(schema, EagerOperation(schema.op, flat, made, rows), attrs) if outputs else None
+
+
+class _Scope:
+    """with graph.name_scope("layer") as scope: names are counted in no scope here."""
+
+    __slots__ = ("_state", "_name", "_old")
+
+    def __init__(self, state: Any, name: str | None) -> None:
+        self._state, self._name = state, name
+
+    def __enter__(self) -> str:
+        old = self._old = self._state.scope
+        name = self._name
+        if not name:
+            self._state.scope = ""
+            return ""
+        scope = self._state.scope = name[:-1] if name[-1] == "/" else f"{old}/{name}" if old else name
+        return scope + "/"
+
+    def __exit__(self, *error: object) -> None:
+        self._state.scope = self._old
+
+
+def _prepared(key, op, flat, attrs, constants):
+    if op in _NOT_HERE:
+        raise RuntimeError(_NOT_HERE[op])
+    _check(flat)
+    return shared.plan(key, op, attrs, key[2], key[3], constants)
 
 
 def _check(flat):
@@ -212,23 +252,30 @@ def _check(flat):
                             f"Graph tensors leak out of the function building context: {t!r}")
 
 
-def _as_they_are(schema, inputs):
-    flat = []
-    for argument, value in zip(schema.inputs, inputs):
-        if type(value) is EagerTensor:
-            flat.append(value)
-        elif (argument.number_attr or argument.type_list_attr) and type(value) in (list, tuple) and \
-                all(type(v) is EagerTensor for v in value):
-            flat.extend(value)
-        else:
-            return None
-    return flat
+# ---- attributes ----
+_MOST_ROWS = 10000
+_rows: dict[Any, tuple[list[tuple[str, str, Any]], tuple[Any, ...]]] = {}
 
 
-def _told(error, op):
-    """An error with the operation and the user's line."""
-    where = site()
-    return type(error)(None, None, f"{error.message} [Op:{op}]" + (f"\n{where}" if where else ""))
+def _key_of(rows):
+    return tuple([(name, kind, tuple(value) if type(value) is list else value) for name, kind, value in rows])
+
+
+def _rows_of(schema, attrs):
+    """(attributes as the core takes them, the same as a key)."""
+    try:
+        key = schema.op, *attrs.items()
+        found = _rows.get(key)
+    except TypeError:  # lists
+        key = found = None
+    if found is None:
+        rows = [ops._attr_row(schema, name, value) for name, value in attrs.items() if value is not None]
+        found = rows, _key_of(rows)
+        if key is not None and all(kind != "p" for _, kind, _ in rows):  # messages hold functions
+            if len(_rows) >= _MOST_ROWS:
+                _rows.clear()
+            _rows[key] = found
+    return found
 
 
 def enable(config: ConfigProto | None = None) -> None:

@@ -98,8 +98,9 @@ class Derivative:
         self._parts: list[list[int]] = []  # of each of xs: which fetches are its gradient, none, one or three for rows
         fetches = []
         for gradient in found:
-            parts = [] if gradient is None else [gradient.values, gradient.indices, gradient.dense_shape] \
-                if isinstance(gradient, IndexedSlices) else [gradient]
+            parts = [] if gradient is None else [gradient]
+            if isinstance(gradient, IndexedSlices):
+                parts = [p for p in (gradient.values, gradient.indices, gradient.dense_shape) if p is not None]
             fetches += [p for p in parts if p not in fetches]
             self._parts.append([fetches.index(p) for p in parts])
         self._plan = Plan(room, [*known, *incoming], fetches) if fetches else None

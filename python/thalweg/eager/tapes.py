@@ -48,9 +48,11 @@ class Recording:
     def add(self, record: Record) -> None:
         """A step, where it depends on what is watched."""
         watched = self.watched
-        if any(t._id in watched for t in record.inputs):
-            self.records.append(record)
-            watched.update(t._id for t in record.outputs if is_differentiable(t.dtype))
+        for tensor in record.inputs:
+            if tensor._id in watched:
+                self.records.append(record)
+                watched.update([t._id for t in record.outputs if is_differentiable(t.dtype)])
+                return
 
     def gradients(self, targets: Sequence[EagerTensor], sources: Sequence[EagerTensor], incoming: Sequence[Any]) -> list[Any]:
         """The gradients of the sources, None where no step leads to them."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from thalweg import _core, dtypes
 from thalweg.graph.graph import get_default_graph
+from thalweg.graph.ops import apply
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.tensor import Tensor
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from thalweg.base.typing import Array, ShapeLike
 
+_MOST_SHAPES = 4096
+_shapes: dict[tuple[int, ...], TensorShape] = {}
 _CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 
 
@@ -44,7 +47,13 @@ class EagerTensor(_core.EagerTensor, Tensor):
     @property
     def shape(self) -> TensorShape:
         """The shape."""
-        return TensorShape(self._dims)
+        dims = self._dims
+        found = _shapes.get(dims)
+        if found is None:
+            if len(_shapes) >= _MOST_SHAPES:
+                _shapes.clear()
+            found = _shapes[dims] = TensorShape(dims)
+        return found
 
     def set_shape(self, shape: ShapeLike) -> None:
         """Checks the shape."""
@@ -143,7 +152,7 @@ class EagerTensor(_core.EagerTensor, Tensor):
     def __iter__(self) -> Iterator[EagerTensor]:
         if not self._dims:
             raise TypeError("Cannot iterate over a scalar tensor.")
-        return (self[i] for i in range(self._dims[0]))
+        return iter(apply("Unpack", [self], {"num": self._dims[0], "axis": 0}) if self._dims[0] else [])
 
     def __copy__(self) -> EagerTensor:
         return self

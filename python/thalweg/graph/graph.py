@@ -664,7 +664,7 @@ def create_node(op: str, name: str, flat: list[Tensor], attrs: list[tuple[str, s
     else:
         graph = get_default_graph()
         if graph._executes:
-            return graph._at_once(op, flat, attrs)
+            return graph._at_once(op, flat, attrs, name)
         if flat and type(flat[0]) is Tensor:
             graph = flat[0].graph
     if graph._finalized:

@@ -14,7 +14,7 @@ from thalweg.graph import constant_values, graph as graph_module
 from thalweg.graph.graph import create_node
 from thalweg.graph.schemas import _schemas, schema_of
 from thalweg.graph.shapes import Dimension, TensorShape, dims_of
-from thalweg.graph.tensor import IndexedSlices, Operation, Tensor
+from thalweg.graph.tensor import IndexedSlices, Operation, Tensor, has_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -175,6 +175,12 @@ def constant(value: TensorLike, dtype: DTypeLike | None = None, shape: ShapeLike
     """
     if value is None:
         raise ValueError("None values not supported.")
+    if has_value(value):
+        if dtype is not None and dtypes.as_dtype(dtype).base_dtype is not value.dtype:
+            raise TypeError(f"Expected tensor with type {dtypes.as_dtype(dtype)!r} not {value.dtype!r}")
+        if shape is None and graph_module.get_default_graph()._executes:
+            return value
+        value = value.numpy()
     number = 0 if dtype is None else dtypes.as_dtype(dtype).base_dtype._number
     if dtype is not None or type(value) not in (float, int, bool, str):
         constant_values.check(value, dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype)

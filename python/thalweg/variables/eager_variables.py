@@ -52,6 +52,7 @@ class EagerVariable(Variable):
         self._shape = TensorShape(shape) if shape is not None else value.shape if validate_shape else TensorShape(None)
         self._handle = ops.apply("VarHandleOp", [], {"dtype": self._dtype, "shape": self._shape, "shared_name": _ANONYMOUS})
         ops.apply("AssignVariableOp", [self._handle, value])
+        self._graph.add_to_collections(collections or [], self)
 
     # ---- what it is ----
     @property

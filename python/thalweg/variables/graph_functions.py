@@ -149,7 +149,9 @@ class ConcreteFunction:
         types = [t.dtype.base_dtype for t in self.outputs]
         made = ops.apply(op, [given + self._captured], {"Tout": types, "f": self._traced})
         if not self.outputs:
-            return self._packed([]) if made is None else made
+            if graph_module.get_default_graph()._executes:
+                return self._packed([])
+            return made if isinstance(made, Operation) else graph_module.get_default_graph().get_operations()[-1]
         made = list(made) if isinstance(made, (list, tuple)) else [made]
         for outside, inside in zip(made, self.outputs):
             outside.set_shape(inside.shape)

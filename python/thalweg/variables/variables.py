@@ -49,16 +49,22 @@ def disable_resource_variables() -> None:
     _use_resource = False
 
 
+def are_made_at_once() -> bool:
+    """Whether variables made here have their values at once."""
+    body = graph.get_default_graph()
+    return (body if body._lift_variable is None else body.outermost())._executes
+
+
 class _Made(type):
     """Variables are made by the functions of variable_creator_scope, where there are any."""
 
     def __call__(cls, *args: object, **kwargs: object):
-        body = graph.get_default_graph()
-        if cls is Variable and body._lift_variable is not None and body.outermost()._executes:
-            body._lift_variable()
-            with body.outermost().as_default():
-                return cls(*args, **kwargs)
-        if cls is Variable and body._executes:
+        if cls is Variable and are_made_at_once():
+            body = graph.get_default_graph()
+            if body._lift_variable is not None:  # of a tf.function: variables live outside
+                body._lift_variable()
+                with body.outermost().as_default():
+                    return cls(*args, **kwargs)
             cls = importlib.import_module(_AT_ONCE).EagerVariable  # derived from Variable, and few programs run operations at once
         creators = graph.get_default_graph().__dict__.get("_variable_creators") if cls is Variable or cls._is_eager else None
         if not creators:
