@@ -81,8 +81,8 @@ class Dataset(LaterMethods):
         return make(op, [self, *inputs], self._element_spec if element_spec is None else element_spec, attrs, name=name)
 
     def __repr__(self) -> str:
-        shapes, types = (nest.map_structure(str, s) for s in (self.output_shapes, self.output_types))
-        return f"<{type(self).__name__} shapes: {shapes}, types: {types}>"
+        shapes, types = nest.map_structure(str, self.output_shapes), nest.map_structure(repr, self.output_types)
+        return f"<DatasetV1Adapter shapes: {shapes}, types: {types}>".replace("'", "")
 
     def __iter__(self) -> Iterator:
         if graph.get_default_graph()._executes:
