@@ -20,6 +20,7 @@ from thalweg.data.later_methods import LaterMethods
 from thalweg.data.making import int64 as _int64, make, seeds_of
 from thalweg.data.options import Options
 from thalweg.data.structure import DatasetSpec
+from thalweg.graph import graph
 from thalweg.graph.ops import convert_to_tensor
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.sparse_tensor import SparseTensor
@@ -84,8 +85,10 @@ class Dataset(LaterMethods):
         return f"<DatasetV1Adapter shapes: {shapes}, types: {types}>".replace("'", "")
 
     def __iter__(self) -> Iterator:
-        raise RuntimeError("elements come from session.run: dataset.make_one_shot_iterator().get_next() is the next one; there is no "
-                           "eager execution")
+        if graph.get_default_graph()._executes:
+            return iterators.one_shot(self)
+        raise RuntimeError("elements come from session.run: dataset.make_one_shot_iterator().get_next() is the next one. __iter__() is only "
+                           "supported inside of tf.function or when eager execution is enabled.")
 
     # ---- what the elements are ----
     @property
