@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thalweg import nest
+from thalweg import dtypes, nest
 from thalweg.autograph import state
 from thalweg.control import control_flow
 from thalweg.graph import graph as graph_module, ops
@@ -98,6 +98,9 @@ def if_statement(test: TensorLike, body: Callable[[], None], orelse: Callable[[]
         earlier = state.Effects(graph_module.get_default_graph()).before
         with graph_module.control_dependencies(earlier):
             test = array_ops.identity(test) if earlier else ops.convert_to_tensor(test)
+        if test.dtype.base_dtype is not dtypes.bool:
+            raise ValueError(f"condition of if statement expected to be `tf.bool` scalar, got {test}; to use as boolean Tensor, use `tf.cast`; "
+                             "to check for None, use `is not None`")
         contexts = control_flow.branches_of(test)
         try:
             branches = [_Branch(context, run, put, get, before) for context, run in zip(contexts, (body, orelse))][::-1]

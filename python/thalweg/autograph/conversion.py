@@ -51,8 +51,8 @@ def tree_of(function: types.FunctionType, features: frozenset[Feature]) -> ast.A
     exits.lower(node)
     control_flow.rewrite(node)
     inner = node if isinstance(node, ast.FunctionDef) else ast.copy_location(ast.Expr(node), node)
-    if class_name is not None:  # for the names that are private to the class
-        inner = ast.ClassDef(class_name, bases=[], keywords=[], body=[inner], decorator_list=[])
+    if class_name is not None:  # whose private names become its own, and whose name must hide none
+        inner = ast.ClassDef("_____" + class_name.lstrip("_"), bases=[], keywords=[], body=[inner], decorator_list=[])
     names = [*function.__code__.co_freevars, expressions.OPERATORS]
     outer = ast.FunctionDef("ag_outer", _arguments(names), [inner], [])
     return ast.fix_missing_locations(ast.Module([outer], []))
@@ -120,7 +120,8 @@ def operators(features: frozenset[Feature], recursive: bool) -> Operators:
 def _is_left_alone(function, asked_for):
     if getattr(function, "ag_made", False) or getattr(function, "ag_left_alone", False):
         return True
-    return not asked_for and function.__globals__.get("__name__", "").partition(".")[0] in _LEFT_ALONE
+    module = function.__globals__.get("__name__") or function.__module__ or ""
+    return not asked_for and module.partition(".")[0] in _LEFT_ALONE or function.__code__.co_filename == "<string>"
 
 
 def converted(function: Callable[..., Any], features: frozenset[Feature] = frozenset(), asked_for: bool = False) -> Callable[..., Any]:

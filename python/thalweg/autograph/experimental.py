@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from thalweg.base.typing import IntLike
+    from thalweg.base.typing import DTypeLike, IntLike, ShapeLike
 
 __all__ = ["Feature", "do_not_convert", "set_loop_options"]
 
@@ -34,6 +34,13 @@ def do_not_convert(func: Callable[..., Any] | None = None) -> Callable[..., Any]
 def set_loop_options(parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False,
                      maximum_iterations: IntLike | None = None, shape_invariants: object = None) -> None:
     """Arguments of while_loop for the loop in whose body this stands. `shape_invariants`: [(a loop variable, its shape)].
+
+    Where the code is not converted, it does nothing.
+    """
+
+
+def set_element_type(entity: Any, dtype: DTypeLike, shape: ShapeLike = None) -> None:
+    """The type of the elements of a list, which then grows within loops and conditionals of converted code.
 
     Where the code is not converted, it does nothing.
     """

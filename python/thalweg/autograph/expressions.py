@@ -56,22 +56,68 @@ def is_generator(node: ast.AST) -> bool:
     return False
 
 
-def is_loop_options(node: ast.AST) -> bool:
-    """Whether a statement is `set_loop_options(...)`, by whatever path."""
+def _is_call_of(node: ast.AST, name: str) -> bool:
+    """Whether a statement is `name(...)`, by whatever path."""
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return False
     function = node.value.func
-    return getattr(function, "attr", getattr(function, "id", None)) == "set_loop_options"
+    return getattr(function, "attr", getattr(function, "id", None)) == name
+
+
+def is_loop_options(node: ast.AST) -> bool:
+    """Whether a statement says how the loop around it runs."""
+    return _is_call_of(node, "set_loop_options")
+
+
+def _typed_lists(node: ast.AST) -> set[str]:
+    """Names of the lists whose element types a function says: `set_element_type(name, ...)`."""
+    calls = [n.value.args for n in ast.walk(node) if _is_call_of(n, "set_element_type")]
+    return {arguments[0].id for arguments in calls if arguments and isinstance(arguments[0], ast.Name)}
+
+
+def _method_of_list(node: ast.AST, method: str, lists: set[str]) -> ast.Name | None:
+    """`name` where an expression is `name.method(...)` of one of these lists."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != method or node.keywords:
+        return None
+    owner = node.func.value
+    return owner if isinstance(owner, ast.Name) and owner.id in lists else None
+
+
+def _binding(targets: Iterable[ast.expr], call: ast.Call, at: ast.AST) -> ast.Assign:
+    """targets = call"""
+    targets = list(targets)
+    target = targets[0] if len(targets) == 1 else ast.copy_location(ast.Tuple(targets, ast.Store()), at)
+    return ast.copy_location(ast.Assign([target], call), at)
+
+
+def _stored(name: ast.Name) -> ast.Name:
+    return ast.copy_location(ast.Name(name.id, ast.Store()), name)
 
 
 class Expressions(ast.NodeTransformer):
     """Rewrites the expressions of one function; those of the functions in it, too."""
 
-    def __init__(self, features: frozenset[Feature], first_parameter: str | None) -> None:
-        self._features, self._first = features, first_parameter
+    def __init__(self, features: frozenset[Feature], node: ast.AST, lists: set[str] = frozenset()) -> None:
+        self._features, self._first = features, _first_parameter(node)
+        self._lists = lists | _typed_lists(node)
 
     def visit_Expr(self, node):
-        return node if is_loop_options(node) else self.generic_visit(node)
+        if is_loop_options(node):
+            return node
+        if _is_call_of(node, "set_element_type") and node.value.args and getattr(node.value.args[0], "id", None) in self._lists:
+            call = operator_call("typed", node.value.args, node)
+            call.keywords = node.value.keywords
+            return _binding([_stored(node.value.args[0])], call, node)
+        owner = _method_of_list(node.value, "append", self._lists)
+        if owner is not None:
+            return _binding([_stored(owner)], operator_call("append", [owner, *map(self.visit, node.value.args)], node), node)
+        return self.generic_visit(node)
+
+    def visit_Assign(self, node):
+        owner = _method_of_list(node.value, "pop", self._lists)
+        if owner is None or len(node.targets) > 1:
+            return self.generic_visit(node)
+        return _binding([_stored(owner), node.targets[0]], operator_call("pop", [owner, *map(self.visit, node.value.args)], node), node)
 
     def visit_ClassDef(self, node):
         return node  # the body of a class runs as it is, and its methods are converted when they are called
@@ -86,7 +132,7 @@ class Expressions(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node):
         made = ast.copy_location(ast.Attribute(ast.copy_location(ast.Name(OPERATORS, ast.Load()), node), "made", ast.Load()), node)
-        inner = Expressions(self._features, _first_parameter(node))
+        inner = Expressions(self._features, node, self._lists)
         if not is_generator(node):
             node.body = [inner.visit(s) for s in node.body]
         node.args = self.visit(node.args)
@@ -94,7 +140,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_Lambda(self, node):
-        inner = Expressions(self._features, _first_parameter(node))
+        inner = Expressions(self._features, node, self._lists)
         if not is_generator(node):
             node.body = inner.visit(node.body)
         node.args = self.visit(node.args)
@@ -158,5 +204,5 @@ def _first_parameter(node):
 
 def rewrite(node: ast.AST, features: frozenset[Feature]) -> None:
     """Rewrites the expressions of a function in place."""
-    inner = Expressions(features, _first_parameter(node))
+    inner = Expressions(features, node)
     node.body = [inner.visit(s) for s in node.body] if isinstance(node.body, list) else inner.visit(node.body)

@@ -6,7 +6,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes
-from thalweg.autograph import state
+from thalweg.autograph import lists, state
 from thalweg.autograph.features import Feature
 from thalweg.graph import ops
 from thalweg.operations import array_ops, math_ops, printing
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 def _len(value: Any) -> Any:
+    if isinstance(value, lists.TensorList):
+        return value.size()
     if not state.is_tensor(value):
         return len(value)
     tensor = ops.convert_to_tensor(value)

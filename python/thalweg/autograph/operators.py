@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING
 
-from thalweg.autograph import branching, functions_of_python, looping, state
+from thalweg.autograph import branching, functions_of_python, lists, looping, state
 from thalweg.control import control_flow
 from thalweg.graph import ops
 from thalweg.operations import checks, math_ops
@@ -25,6 +25,7 @@ class Operators:
     """The operators of code that was converted with some features."""
 
     value = staticmethod(state.value_of)
+    typed, append, pop = staticmethod(lists.typed), staticmethod(lists.append), staticmethod(lists.pop)
 
     def __init__(self, features: frozenset[Feature], convert: Callable[[Any], Any] | None) -> None:
         self._convert = convert

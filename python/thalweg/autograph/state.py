@@ -96,9 +96,11 @@ class Effects:
             return [v.identity() if getattr(v, "_is_tensor_array", False) else array_ops.identity(v) for v in values]
 
     def happened(self, tensor: Tensor) -> None:
-        """`tensor` comes once they have: so do effects that follow."""
+        """`tensor` comes once they have. A function runs what is stateful in it, not conditionals and loops that nobody reads: an
+        operation that is, and does nothing, stands for them."""
         if self.last is not None:
-            self.around.last = tensor.op
+            with graph_module.control_dependencies([tensor.op]):
+                ops.apply("Timestamp", [])
 
 
 def value_of(name: str, read: Callable[[], Any]) -> Any:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 from thalweg import autograph
 from thalweg.autograph import conversion
 from thalweg.autograph.errors import AutoGraphError
-from thalweg.autograph.experimental import do_not_convert, set_loop_options
+from thalweg.autograph.experimental import do_not_convert, set_element_type, set_loop_options
 from thalweg.autograph.features import Feature, feature_set
+from thalweg.autograph.lists import stack
 from thalweg.base import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-__all__ = ["AutoGraphError", "Feature", "convert", "do_not_convert", "set_loop_options", "to_code", "to_graph"]
+__all__ = ["AutoGraphError", "Feature", "convert", "do_not_convert", "set_element_type", "set_loop_options", "stack", "to_code", "to_graph"]
 
 
 def convert(recursive: bool = False, optional_features: Feature | Iterable[Feature] | None = None,
