@@ -14,7 +14,7 @@ import numpy as np
 
 from thalweg import dtypes
 from thalweg.control.type_specs import TensorSpec
-from thalweg.data import file_names, generators, iterators, nest, padding, reducing, structure
+from thalweg.data import file_names, generators, iterators, loops, nest, padding, reducing, structure
 from thalweg.data.dataset_functions import ElementFunction
 from thalweg.data.later_methods import LaterMethods
 from thalweg.data.making import int64 as _int64, make, seeds_of
@@ -420,6 +420,10 @@ class Dataset(LaterMethods):
     def reduce(self, initial_state: object, reduce_func: Callable[..., object], name: str | None = None) -> Any:
         """The state after `reduce_func(state, element)` has made a next state of each element."""
         return reducing.reduce(self, initial_state, reduce_func, name)
+
+    def _for_statement(self, *loop: Any) -> None:
+        """`for` over the dataset in a function that is converted."""
+        loops.for_statement(self, *loop)
 
     def enumerate(self, start: IntLike = 0, name: str | None = None) -> Dataset:
         """Pairs of a number, from `start` on, and the element."""
