@@ -23,6 +23,7 @@ distributions
 dtypes
 errors
 estimator
+feature_column
 flags
 gfile
 graph_util

@@ -37,6 +37,9 @@ _SOURCES = {
                             "graph.graph_import compatibility.stand_ins compatibility.private_names graph.proto_functions",
     "python.framework.composite_tensor": "compatibility.private_names",
     "python.framework.op_def_registry": "compatibility.private_names", "python.framework.type_spec": "control.type_specs",
+    "python.feature_column": "feature_column feature_column.column feature_column.numeric feature_column.categorical "
+                             "feature_column.crossed feature_column.embedding feature_column.sequences "
+                             "feature_column.layer_of_columns feature_column.linear",
     "python.autograph": "compatibility.stand_ins", "python.client.timeline": "graph.timeline",
     "python.ops.op_selector": "contrib.graph_editor", "python.training.monitored_session": "training.monitored_session",
     "python.training.basic_session_run_hooks": "training.basic_session_run_hooks",

@@ -13,7 +13,9 @@ cudnn_rnn
 data
 distributions
 eager
+estimator
 factorization
+feature_column
 framework
 graph_editor
 layers

@@ -80,8 +80,8 @@ class Dataset(LaterMethods):
         return make(op, [self, *inputs], self._element_spec if element_spec is None else element_spec, attrs, name=name)
 
     def __repr__(self) -> str:
-        shapes, types = (nest.map_structure(str, s) for s in (self.output_shapes, self.output_types))
-        return f"<{type(self).__name__} shapes: {shapes}, types: {types}>"
+        shapes, types = nest.map_structure(str, self.output_shapes), nest.map_structure(repr, self.output_types)
+        return f"<DatasetV1Adapter shapes: {shapes}, types: {types}>".replace("'", "")
 
     def __iter__(self) -> Iterator:
         raise RuntimeError("elements come from session.run: dataset.make_one_shot_iterator().get_next() is the next one; there is no "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from thalweg import dtypes
 from thalweg.graph import ops
 from thalweg.graph.default_session import session_of
+from thalweg.graph.graph import name_scope
 from thalweg.graph.tensor_util import constant_value_as_shape
 
 if TYPE_CHECKING:
@@ -27,9 +28,10 @@ class SparseTensor:
     """values[i] is at indices[i]; everything else is zero."""
 
     def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike) -> None:
-        self.indices = ops.convert_to_tensor(indices, dtype=dtypes.int64, name="indices")
-        self.values = ops.convert_to_tensor(values, name="values")
-        self.dense_shape = ops.convert_to_tensor(dense_shape, dtype=dtypes.int64, name="shape")
+        with name_scope(None, "SparseTensor", [indices, values, dense_shape]):
+            self.indices = ops.convert_to_tensor(indices, dtype=dtypes.int64, name="indices")
+            self.values = ops.convert_to_tensor(values, name="values")
+            self.dense_shape = ops.convert_to_tensor(dense_shape, dtype=dtypes.int64, name="dense_shape")
         indices, sizes = self.indices.shape.with_rank(2), self.dense_shape.shape.with_rank(1)
         indices.dims[0].merge_with(self.values.shape.with_rank(1).dims[0])
         indices.dims[1].merge_with(sizes.dims[0])

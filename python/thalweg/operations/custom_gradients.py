@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _READS = {"ReadVariableOp", "ResourceGather", "ResourceGatherNd"}
 # What comes back from the stack of a loop's derivative has no derivative by what was pushed, as far as variables are looked for.
-_FROM_STACKS = {"_PopHistory", "StackPop", "StackPopV2"}
+_FROM_STACKS = {"_PopLoopStack", "StackPop", "StackPopV2"}
 control_flow_is_functions = False  # whether the program asked for loops and conditionals of TensorFlow 2
 _registered = {}  # operation or name of an override -> function of the operation and its incoming gradients; None: none
 

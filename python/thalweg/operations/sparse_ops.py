@@ -36,8 +36,11 @@ def _parts(value):
 
 def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> SparseTensor:
     """A SparseTensor whose value comes from feed_dict."""
-    base = name + "/" if name is not None else ""
-    place = lambda kind, dims, part: array_ops.placeholder(kind, dims, name=base + part if base else None)
+    def named(part):
+        return None if name is None else f"{name}/{part}"
+
+    def place(kind, dims, part):
+        return array_ops.placeholder(kind, dims, name=named(part))
     if shape is None:
         dense, rank = place(dtypes.int64, [None], "shape"), None
     elif hasattr(shape, "dtype"):
@@ -45,9 +48,10 @@ def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | No
     else:
         dims = [-1 if d is None else int(d) for d in shape]
         rank = len(dims)
-        dense = (convert_to_tensor(np.array(dims, np.int64), name="shape") if -1 not in dims
+        dense = (convert_to_tensor(np.array(dims, np.int64), name=named("shape")) if -1 not in dims
                  else place(dtypes.int64, [rank], "shape"))
-    return SparseTensor(place(dtypes.int64, [None, rank], "indices"), place(dtype, [None], "values"), dense)
+    values = place(dtype, [None], "values")
+    return SparseTensor(place(dtypes.int64, [None, rank], "indices"), values, dense)
 
 
 def sparse_reorder(sp_input: SparseLike, name: str | None = None) -> SparseTensor:

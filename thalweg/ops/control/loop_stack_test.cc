@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "thalweg/resources/loop_stack.h"
+
 #include <gtest/gtest.h>
 
-#include "thalweg/resources/loop_stack.h"
 #include "thalweg/testing/kernel_call.h"
 
 namespace thalweg {
 namespace {
 
 Tensor Empty() {
-  KernelCall call("_EmptyHistory", {});
+  KernelCall call("_EmptyLoopStack", {});
   EXPECT_TRUE(call.Run().ok());
   return call.output(0);
 }
 
-Tensor Push(const Tensor& history, const std::vector<Tensor>& record) {
-  std::vector<Tensor> inputs = {history};
+Tensor Push(const Tensor& stack, const std::vector<Tensor>& record) {
+  std::vector<Tensor> inputs = {stack};
   std::vector<DType> types;
   for (const Tensor& value : record) {
     inputs.push_back(value);
     types.push_back(value.dtype());
   }
-  KernelCall call("_PushHistory", inputs, {{"T", types}});
+  KernelCall call("_PushLoopStack", inputs, {{"T", types}});
   EXPECT_TRUE(call.Run().ok());
   return call.output(0);
 }
 
-// The history without its latest record, and that record.
-Result<std::vector<Tensor>> Pop(const Tensor& history, const std::vector<DType>& types) {
-  KernelCall call("_PopHistory", {history},
+// The stack without its latest record, and that record.
+Result<std::vector<Tensor>> Pop(const Tensor& stack, const std::vector<DType>& types) {
+  KernelCall call("_PopLoopStack", {stack},
                   {{"T", types}, {"shapes", std::vector<PartialShape>()}});
   RETURN_IF_ERROR(call.Run());
   std::vector<Tensor> all;
@@ -35,7 +36,7 @@ Result<std::vector<Tensor>> Pop(const Tensor& history, const std::vector<DType>&
   return all;
 }
 
-TEST(HistoryTest, GivesTheLatestFirstAndChangesNothing) {
+TEST(LoopStackOpTest, GivesTheLatestFirstAndChangesNothing) {
   const Tensor one = Push(Empty(), {Tensor::Scalar(1.0f), Tensor::Scalar("a")});
   const Tensor two = Push(one, {Tensor::Scalar(2.0f), Tensor::Scalar("b")});
   const std::vector<DType> types = {DType::kFloat, DType::kString};
@@ -51,16 +52,16 @@ TEST(HistoryTest, GivesTheLatestFirstAndChangesNothing) {
   }
 }
 
-TEST(HistoryTest, ARecordIsWhatWasPushed) {
-  const Tensor history = Push(Empty(), {Tensor::Scalar(1.0f)});
-  EXPECT_EQ(Pop(history, {DType::kDouble}).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(Pop(history, {}).status().code(), Code::kInvalidArgument);
+TEST(LoopStackOpTest, ARecordIsWhatWasPushed) {
+  const Tensor stack = Push(Empty(), {Tensor::Scalar(1.0f)});
+  EXPECT_EQ(Pop(stack, {DType::kDouble}).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Pop(stack, {}).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(Pop(*Tensor::AllocateHost(DType::kVariant, Shape()), {}).status().code(),
             Code::kInvalidArgument);
 }
 
-// Along the history and within its records.
-TEST(HistoryTest, FreesManyRecordsWithoutRecursion) {
+// Along the stack and within its records.
+TEST(LoopStackOpTest, FreesManyRecordsWithoutRecursion) {
   using Shared = std::shared_ptr<const LoopStack>;
   Shared along = std::make_shared<const LoopStack>();
   Shared within = along;
@@ -75,7 +76,7 @@ TEST(HistoryTest, FreesManyRecordsWithoutRecursion) {
 }
 
 // Zeros of what can have a gradient, record by record, also within records.
-TEST(HistoryTest, HasZeros) {
+TEST(LoopStackOpTest, HasZeros) {
   const Tensor inner = Push(Empty(), {Tensor::Scalar(5.0f)});
   const Tensor outer = Push(Empty(), {Tensor::Scalar<int32_t>(1), inner, Tensor::Scalar(2.0)});
   KernelCall zeros("ZerosLike", {outer});

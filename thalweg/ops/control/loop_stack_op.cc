@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// _EmptyHistory, _PushHistory, _PopHistory: what a loop remembers of its iterations for the loop
-// that computes its gradient (autodiff/). A history is a value that the loop carries along, so the
-// order of iterations is that of the data, and it has a gradient itself: the history of the
+// _EmptyLoopStack, _PushLoopStack, _PopLoopStack: what a loop remembers of its iterations for the
+// loop that computes its gradient (autodiff/). A loop stack is a value that the loop carries along,
+// so the order of iterations is that of the data, and it has a gradient itself: the stack of the
 // gradients of what was pushed.
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
@@ -10,15 +10,15 @@
 namespace thalweg {
 namespace {
 
-Status CheckHistory(const ShapeContext& c) { return c.InputWithRank(0, 0).status(); }
+Status CheckLoopStack(const ShapeContext& c) { return c.InputWithRank(0, 0).status(); }
 
 Status PushShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckHistory(c));
+  RETURN_IF_ERROR(CheckLoopStack(c));
   return ScalarShape(c);
 }
 
 Status PopShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckHistory(c));
+  RETURN_IF_ERROR(CheckLoopStack(c));
   c.set_output(0, Shape());
   ASSIGN_OR_RETURN(const std::vector<PartialShape> shapes,
                    c.Attr<std::vector<PartialShape>>("shapes"));
@@ -34,7 +34,7 @@ bool HasGradient(DType type) {
   return IsFloating(type) || IsComplex(type) || type == DType::kVariant;
 }
 
-// The gradient of a history has the gradients of those values only that can have one.
+// The gradient of a stack has the gradients of those values only that can have one.
 Status PushGradient(GradientContext& c) {
   if (!c.has_grad(0)) return OkStatus();
   std::vector<DType> types;
@@ -44,7 +44,7 @@ Status PushGradient(GradientContext& c) {
     types.push_back(c.node().input_type(i));
     shapes.push_back(c.input(i).shape());
   }
-  Node* const pop = c.b().OpNode("_PopHistory", {c.grad(0)}, {{"T", types}, {"shapes", shapes}});
+  Node* const pop = c.b().OpNode("_PopLoopStack", {c.grad(0)}, {{"T", types}, {"shapes", shapes}});
   if (pop == nullptr) return c.b().status();
   c.set_input_grad(0, Output{pop, 0});
   int next = 1;
@@ -66,24 +66,24 @@ Status PopGradient(GradientContext& c) {
       return Unimplemented("the gradient of a ", type, " that a loop remembers");
     }
   }
-  c.set_input_grad(0, c.b().Op("_PushHistory", std::move(record), {{"T", types}}));
+  c.set_input_grad(0, c.b().Op("_PushLoopStack", std::move(record), {{"T", types}}));
   return c.b().status();
 }
 
-void DefineHistoryOps(OpRegistry& registry) {
+void DefineLoopStackOps(OpRegistry& registry) {
   using Kind = AttrValue::Kind;
   OpDef empty;
-  empty.name = "_EmptyHistory";
-  empty.outputs.push_back({.name = "history", .type = DType::kVariant});
+  empty.name = "_EmptyLoopStack";
+  empty.outputs.push_back({.name = "stack", .type = DType::kVariant});
   OpDef push;
-  push.name = "_PushHistory";
-  push.inputs = {{.name = "history", .type = DType::kVariant},
+  push.name = "_PushLoopStack";
+  push.inputs = {{.name = "stack", .type = DType::kVariant},
                  {.name = "values", .type_list_attr = "T"}};
   push.outputs.push_back({.name = "longer", .type = DType::kVariant});
   push.attrs = {{.name = "T", .kind = Kind::kTypeList}};
   OpDef pop;
-  pop.name = "_PopHistory";
-  pop.inputs.push_back({.name = "history", .type = DType::kVariant});
+  pop.name = "_PopLoopStack";
+  pop.inputs.push_back({.name = "stack", .type = DType::kVariant});
   pop.outputs = {{.name = "earlier", .type = DType::kVariant},
                  {.name = "values", .type_list_attr = "T"}};
   pop.attrs = {{.name = "T", .kind = Kind::kTypeList},
@@ -96,18 +96,18 @@ void DefineHistoryOps(OpRegistry& registry) {
 }  // namespace
 }  // namespace thalweg
 
-THALWEG_OP(history) {
-  DefineHistoryOps(registry);
-  registry.Op("_EmptyHistory")
+THALWEG_OP(loop_stack) {
+  DefineLoopStackOps(registry);
+  registry.Op("_EmptyLoopStack")
       .Shape(ScalarShape)
       .NotDifferentiable("it has no inputs")
-      .Doc("A history of no iterations.");
-  registry.Op("_PushHistory")
+      .Doc("A stack of no iterations.");
+  registry.Op("_PushLoopStack")
       .Shape(PushShape)
       .Gradient(PushGradient)
-      .Doc("A history that has these values as well, as its latest.");
-  registry.Op("_PopHistory")
+      .Doc("A stack that has these values as well, as its latest.");
+  registry.Op("_PopLoopStack")
       .Shape(PopShape)
       .Gradient(PopGradient)
-      .Doc("The latest values of a history, and the history without them.");
+      .Doc("The latest values of a stack, and the stack without them.");
 }
