@@ -49,7 +49,7 @@ _SOURCES = {
     "python.training.basic_session_run_hooks": "training.basic_session_run_hooks",
     "python.framework.random_seed": "graph.graph", "python.framework.sparse_tensor": "graph.sparse_tensor sparse",
     "python.framework.tensor_shape": "graph.shapes", "python.framework.tensor_util": "graph.tensor_util messages",
-    "python.framework.test_util": "test compatibility.stand_ins",
+    "python.framework.test_util": "test compatibility.eager_tests compatibility.stand_ins",
     "python.layers": "layers layers.convolution layers.normalization layers.pooling", "python.lib.io.file_io": "file_io gfile",
     "python.lib.io.tf_record": "python_io", "python.layers.base": "variables.layer layers",
     "python.layers.utils": "layers control.control_flow graph.tensor_util", "python.keras": "keras",
@@ -84,8 +84,11 @@ _SOURCES = {
     "python.training.optimizer": "train", "python.training.saver": "saving.saver",
     "python.training.saving.saveable_object": "saving.saveables",
     "python.training.learning_rate_decay": "training.learning_rates", "python.util": "compatibility.stand_ins",
-    "python.util.compat": "compat", "python.util.nest": "nest", "python.eager": "compatibility.stand_ins",
-    "python.tpu": "compatibility.stand_ins", "python.eager.context": "compatibility.stand_ins",
+    "python.util.compat": "compat", "python.util.nest": "nest", "python.tpu": "compatibility.stand_ins",
+    "python.eager": "compatibility.stand_ins compatibility.eager_context", "python.eager.context": "compatibility.eager_context variables.eager",
+    "python.eager.backprop": "eager.gradient_functions control.differentiation", "python.eager.core": "errors",
+    "python.eager.def_function": "variables.graph_functions", "python.eager.function": "variables.graph_functions",
+    "python.eager.tape": "compatibility.eager_context", "python.eager.test": "test",
 }
 # Modules that have the names of another one.
 _ELSEWHERE = {"contrib.slim.nets": "contrib.slim.python.slim.nets", "examples.tutorials.mnist.input_data": "contrib.learn.datasets.mnist",
@@ -256,18 +259,6 @@ deprecated = deprecated_args = deprecated_arg_values = deprecated_endpoints = tf
 def enabled():
     """Whether this is TensorFlow 2."""
     return False
-
-
-def executing_eagerly():
-    return False
-
-
-def in_eager_mode():
-    return False
-
-
-def in_graph_mode():
-    return True
 
 
 def enclosing_tpu_context():
