@@ -38,16 +38,19 @@ def leaves(value: object) -> list[Any]:
     return nest.flatten(value, expand_composites=True)
 
 
+def is_array(leaf: object) -> bool:
+    """Whether a leaf is a TensorArray or a list, of which a `flow` goes through."""
+    return getattr(leaf, "_is_tensor_array", False)
+
+
 def goes_through(value: object) -> bool:
     """Whether a value can be tensors: those that can not must be the same object on every way."""
-    parts = [] if isinstance(value, Undefined) else leaves(value)
-    return all(isinstance(p, _LEAVES) or is_tensor(p) or getattr(p, "_is_tensor_array", False) for p in parts) and (
-        bool(parts) or value == () or value == [])
+    return not isinstance(value, Undefined) and all(isinstance(p, _LEAVES) or is_tensor(p) or is_array(p) for p in leaves(value))
 
 
 def as_tensor(leaf: Any) -> Any:
     """A leaf as what conditionals and loops hand on."""
-    return leaf if getattr(leaf, "_is_tensor_array", False) else ops.convert_to_tensor(leaf)
+    return leaf if is_array(leaf) else ops.convert_to_tensor(leaf)
 
 
 def packed(structure: Any, flat: list[Any]) -> Any:
@@ -93,7 +96,7 @@ class Effects:
         if self.last is None:
             return values
         with graph_module.control_dependencies([self.last]):
-            return [v.identity() if getattr(v, "_is_tensor_array", False) else array_ops.identity(v) for v in values]
+            return [v.identity() if is_array(v) else array_ops.identity(v) for v in values]
 
     def happened(self, tensor: Tensor) -> None:
         """`tensor` comes once they have. A function runs what is stateful in it, not conditionals and loops that nobody reads: an

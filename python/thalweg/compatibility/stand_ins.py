@@ -37,7 +37,7 @@ _SOURCES = {
                             "graph.graph_import compatibility.stand_ins compatibility.private_names graph.proto_functions",
     "python.framework.composite_tensor": "compatibility.private_names",
     "python.framework.op_def_registry": "compatibility.private_names", "python.framework.type_spec": "control.type_specs",
-    "python.autograph": "compatibility.stand_ins", "python.client.timeline": "graph.timeline",
+    "python.autograph": "compatibility.autograph_names contrib.autograph", "python.client.timeline": "graph.timeline",
     "python.ops.op_selector": "contrib.graph_editor", "python.training.monitored_session": "training.monitored_session",
     "python.training.basic_session_run_hooks": "training.basic_session_run_hooks",
     "python.framework.random_seed": "graph.graph", "python.framework.sparse_tensor": "graph.sparse_tensor sparse",
@@ -308,11 +308,6 @@ def get_reachable_from_inputs(inputs, targets=None):
                 found.add(other)
                 waiting.append(other)
     return found
-
-
-def do_not_convert(func=None, *args, **kwargs):
-    """The function as it is: nothing rewrites functions here."""
-    return func if callable(func) else lambda function: function
 
 
 def InstallStackTraceHandler():
