@@ -217,7 +217,7 @@ def test_a_leader_that_is_none(tasks):
 
 
 class BetweenGraphs:
-    """A program each for several tasks: its own graph, session and master; they meet in collective operations alone."""
+    """A program each for several tasks: its own graph, session and master; they join in collective operations alone."""
 
     def __init__(self, tasks, key=3, **config):
         self.tasks, self.key, self.config = tasks, key, config

@@ -286,7 +286,7 @@ dev_install() {
   local prefix
   prefix=$(realpath -m "$1")
   dev_setup core
-  build release
+  build release installed
   cmake --install build/release --prefix "$prefix" --strip
   say "installed below $prefix"
 }

@@ -488,6 +488,43 @@ print(tf.autograph.to_graph is tf.compat.v1.autograph.to_graph, contrib.Feature 
     assert done.stdout.split() == "0 True True True 3 True True True".split()
 
 
+def test_where_operations_run_at_once_control_flow_is_pythons(tmp_path):
+    source = """
+import thalweg as tf
+tf.enable_eager_execution()
+
+def program(n):
+    total, seen = 0, []
+    while n > 0:
+        n -= 1
+        if n > 2 and not n > 4:
+            total += int(n)
+            seen.append(n)
+    for x in tf.data.Dataset.range(4):
+        if x > 2:
+            break
+        total += int(x)
+    for x in tf.constant([1, 2]):
+        total += x
+    return total, len(seen)
+total, count = tf.autograph.to_graph(program)(tf.constant(6))
+print(int(total), count)
+
+@tf.function
+def traced(n):
+    total = 0
+    while n > 0:
+        total += n
+        n -= 1
+    return total
+print(int(traced(tf.constant(4))))
+"""
+    (tmp_path / "program.py").write_text(source)
+    done = subprocess.run([sys.executable, str(tmp_path / "program.py")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["13", "2", "10"]
+
+
 # ---- errors ----
 def fails_deep_inside(x):
     for i in tw.range(x):

@@ -139,7 +139,7 @@ def test_members_in_two_tasks(tasks):
     config.experimental.collective_group_leader = "/job:worker/task:1"
     with tw.Session(tasks, config=config) as sess:
         assert sess.run(made, options=tw.RunOptions(timeout_in_ms=20000)) == [3.0, 3.0]
-        with pytest.raises(tw.errors.DeadlineExceededError, match="whose 2 members meet at /job:worker/replica:0/task:1"):
+        with pytest.raises(tw.errors.DeadlineExceededError, match="whose 2 members join at /job:worker/replica:0/task:1"):
             sess.run(never, options=tw.RunOptions(timeout_in_ms=200))
         places = ["/job:worker/task:0", "/job:worker/task:1"]
         ring = tw.distribute.ring_all_reduce([tw.constant([1.0, 2.0]), tw.constant([3.0, 5.0])], devices=places)

@@ -66,7 +66,7 @@ class HostFunctionCpu : public Kernel {
     }
     const HostCall host_call;  // before the look at the cancellation: see HostCall
     if (ctx.step().cancellation != nullptr && ctx.step().cancellation->IsCancelled()) {
-      return Cancelled("the step was cancelled");
+      return CancelledStep();
     }
     std::vector<TwTensor> inputs;
     std::vector<const TwTensor*> given;

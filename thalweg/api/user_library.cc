@@ -25,6 +25,7 @@ struct UserOp {
 
 struct TwRegistrar {
   thalweg::Environment* environment;
+  thalweg::SourceLine library;
   thalweg::Status status;
 };
 
@@ -89,8 +90,8 @@ int DefineOp(TwRegistrar* registrar, const char* op_def, TwShapeFunction shape) 
   if (!def.ok()) return Fail(registrar, def.status());
   auto op = std::make_unique<UserOp>();
   op->shape = shape;
-  const Status defined =
-      registrar->environment->ops().Define(*std::move(def), UserShape, nullptr, op.get());
+  const Status defined = registrar->environment->ops().Define(*std::move(def), UserShape, nullptr,
+                                                              op.get(), registrar->library);
   if (!defined.ok()) return Fail(registrar, defined);
   op.release();  // belongs to the entry now
   return 1;
@@ -105,11 +106,12 @@ int AddKernel(TwRegistrar* registrar, const char* op, const char* device_type,
     return Fail(registrar, InvalidArgument(
                                "kernels can be added to operations of your own only, not to ", op));
   }
-  user_op->kernels[device_type] = kernel;
+  user_op->kernels.try_emplace(device_type, kernel);  // the first one stands
   KernelEntry added;
   added.op = op;
   added.device_type = device_type;
   added.factory = UserKernel::Create;
+  added.registered_at = registrar->library;
   const Status status = registrar->environment->kernels().AddUserKernel(std::move(added));
   return status.ok() ? 1 : Fail(registrar, status);
 }
@@ -222,7 +224,11 @@ Status LoadUserLibrary(Environment& environment, const std::string& path) {
     return InvalidArgument("'", path,
                            "' exports no function tw_register (see thalweg/kernel_api.h)");
   }
-  TwRegistrar registrar{&environment, OkStatus()};
+  Dl_info info;
+  const bool has_info = dladdr(reinterpret_cast<const void*>(entry), &info) != 0;
+  // The loader's text of the path: a library stays, and so do messages about it.
+  const SourceLine where{has_info ? info.dli_fname : "a user's library"};
+  TwRegistrar registrar{&environment, where, OkStatus()};
   if (entry(&Api(), &registrar) != 0) return OkStatus();
   if (registrar.status.ok()) return Internal("'", path, "': tw_register failed without a reason");
   return registrar.status.WithContext(path);

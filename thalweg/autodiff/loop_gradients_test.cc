@@ -141,11 +141,11 @@ TEST_P(LoopGradientsTest, OnlyWhatIsAskedForRunsInTheForwardLoop) {
   const Result<std::string> plan = session_->DescribePlan(
       std::vector<std::string>{"x:0", "n:0"}, std::vector<std::string>{y.ToString()}, {});
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
-  EXPECT_EQ(plan->find("_PushHistory"), std::string::npos) << *plan;
+  EXPECT_EQ(plan->find("_PushLoopStack"), std::string::npos) << *plan;
 }
 
 // 10,000 steps of 8 KB each, remembered once: nothing else grows, nothing stays.
-TEST_P(LoopGradientsTest, MemoryIsThatOfTheHistoryAndGoesWithTheStep) {
+TEST_P(LoopGradientsTest, MemoryIsThatOfTheStackAndGoesWithTheStep) {
   constexpr int kSteps = 10'000;
   const Output wide = b_.Op("Fill", {b_.Const(std::vector<int32_t>{1024}), x_});
   const Output last = Repeat("long", wide, n_, [&](Loop&, Output, Output y) {

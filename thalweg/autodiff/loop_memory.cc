@@ -177,7 +177,7 @@ Output LoopMemory::ThroughGates(LoopWriter& writer, LoopWriter* back, Output val
 
 // One record an iteration, in which the values of these gates are live.
 void LoopMemory::Remember(LoopWriter& back, int gates, const Record& record) {
-  const int kept = forward_.Start(AroundLoop("_EmptyHistory", {}), Shape());
+  const int kept = forward_.Start(AroundLoop("_EmptyLoopStack", {}), Shape());
   std::vector<Output> ends;
   std::vector<Output> push = {ThroughGates(forward_, nullptr, forward_.body(kept), gates, &ends)};
   std::vector<DType> types;
@@ -187,7 +187,7 @@ void LoopMemory::Remember(LoopWriter& back, int gates, const Record& record) {
     types.push_back(value.dtype());
     shapes.push_back(value.shape());
   }
-  ends.push_back(forward_.Op("_PushHistory", std::move(push), {{"T", types}}));
+  ends.push_back(forward_.Op("_PushLoopStack", std::move(push), {{"T", types}}));
   const auto joined = [](LoopWriter& writer, const std::vector<Output>& parts) {
     return parts.size() == 1 ? parts[0] : writer.Op("Merge", parts);
   };
@@ -195,7 +195,7 @@ void LoopMemory::Remember(LoopWriter& back, int gates, const Record& record) {
   const int found = back.Start(forward_.Exit(kept), Shape());
   ends.clear();
   const Output taken = ThroughGates(back, &back, back.body(found), gates, &ends);
-  Node* const pop = back.OpNode("_PopHistory", {taken}, {{"T", types}, {"shapes", shapes}});
+  Node* const pop = back.OpNode("_PopLoopStack", {taken}, {{"T", types}, {"shapes", shapes}});
   if (pop == nullptr) return;
   ends.push_back({pop, 0});
   back.Finish(found, joined(back, ends));

@@ -2,7 +2,7 @@
 // LoopMemory: makes the values of a loop's iterations available to the loop that computes its
 // gradient. What gradient functions read of the forward loop is, in this order of preference,
 // entered again (invariants), made again (constants, shapes that are known, zeros, the Switches of
-// conditionals), or remembered: pushed to a history in the forward loop and popped in the other,
+// conditionals), or remembered: pushed to a stack in the forward loop and popped in the other,
 // each value once. A value of a conditional's branch is remembered only where the branch was taken.
 #pragma once
 

@@ -200,7 +200,7 @@ TEST_F(WalkTest, AnInvariantIsEnteredAgainNotRemembered) {
   int entered = 0;
   for (const Node* node : Added()) {
     if (node->op_name() == "Enter" && node->input(0) == x) ++entered;
-    if (node->op_name() != "_PushHistory") continue;
+    if (node->op_name() != "_PushLoopStack") continue;
     for (const Output& input : node->inputs()) EXPECT_NE(input.node->op_name(), "Enter");
   }
   EXPECT_EQ(entered, 1);
@@ -213,10 +213,10 @@ TEST_F(WalkTest, AValueOfAnIterationIsPushedOnceHoweverOftenItIsRead) {
     return b_.Op("Mul", {b_.Op("Square", {v}), b_.Op("Sin", {v})});
   });
   Gradient(y, x);
-  EXPECT_EQ(CountAdded("_PushHistory"), 1);
-  EXPECT_EQ(CountAdded("_PopHistory"), 1);
+  EXPECT_EQ(CountAdded("_PushLoopStack"), 1);
+  EXPECT_EQ(CountAdded("_PopLoopStack"), 1);
   for (const Node* node : Added()) {
-    if (node->op_name() != "_PushHistory") continue;
+    if (node->op_name() != "_PushLoopStack") continue;
     std::vector<std::string> pushed;
     for (const Output& input : node->inputs()) pushed.push_back(input.ToString());
     std::sort(pushed.begin(), pushed.end());
@@ -235,7 +235,7 @@ TEST_F(WalkTest, OfAValueWhoseShapeAloneIsReadTheShapeIsKept) {
   ASSERT_TRUE(b_.ok()) << b_.status().ToString();
   Gradient(y, x);
   for (const Node* node : Added()) {
-    if (node->op_name() != "_PushHistory") continue;
+    if (node->op_name() != "_PushLoopStack") continue;
     for (const Output& input : node->inputs()) EXPECT_NE(input.node->op_name(), "Neg");
   }
 }

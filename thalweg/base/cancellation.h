@@ -21,6 +21,7 @@
 #include <map>
 #include <thread>
 
+#include "thalweg/base/cancelled_step.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
 
@@ -38,7 +39,7 @@ class CancellationManager {
 
   // Runs all callbacks registered so far and refuses new ones. Later calls do nothing.
   // `reason` must be an error.
-  void Cancel(Status reason = Cancelled("the step was cancelled")) EXCLUDES(mutex_);
+  void Cancel(Status reason = CancelledStep()) EXCLUDES(mutex_);
 
   bool IsCancelled() const { return cancelled_.load(std::memory_order_acquire); }
   // Why; ok while not cancelled.

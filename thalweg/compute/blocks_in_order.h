@@ -18,7 +18,7 @@ namespace thalweg::compute {
 template <class Body>
 Status ForBlocksInOrder(const Work& work, int64_t n, int64_t grain, const Body& body) {
   for (int64_t begin = 0; begin < n; begin += grain) {
-    if (work.cancelled()) return Cancelled("the step was cancelled");
+    if (work.cancelled()) return CancelledStep();
     body(begin, begin + grain < n ? begin + grain : n);
   }
   return OkStatus();

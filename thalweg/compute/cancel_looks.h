@@ -24,7 +24,7 @@ class CancelLooks {
     left_ -= count;
     if (left_ > 0) return OkStatus();
     left_ = kBetweenLooks;
-    return work_.cancelled() ? Cancelled("the step was cancelled") : OkStatus();
+    return work_.cancelled() ? CancelledStep() : OkStatus();
   }
 
  private:

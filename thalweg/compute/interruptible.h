@@ -28,7 +28,7 @@ Status Interruptibly(const Work& work, const F& f) {
       f();
     }
   } catch (const Interruption::Stop&) {
-    return Cancelled("the step was cancelled");
+    return CancelledStep();
   }
   return OkStatus();
 }

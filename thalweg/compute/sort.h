@@ -28,7 +28,7 @@ Status RunSort(const Work& work, const Less& less, const F& sort) {
       return less(a, b);
     });
   } catch (const Interruption::Stop&) {
-    return Cancelled("the step was cancelled");
+    return CancelledStep();
   }
   return OkStatus();
 }

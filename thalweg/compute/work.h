@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "thalweg/base/cancelled_step.h"
 #include "thalweg/base/status.h"
 #include "thalweg/compute/isa/isa.h"
 
@@ -100,7 +101,7 @@ Status ForShards(Work& work, int64_t shards, const Body& body) {
   } else if (shards > 1) {
     work.ParallelFor(shards, run, &context);
   }
-  if (work.cancelled()) return Cancelled("the step was cancelled");
+  if (work.cancelled()) return CancelledStep();
   return context.refused ? OutOfScratch() : OkStatus();
 }
 

@@ -12,9 +12,9 @@ namespace {
 constexpr int kFetchReader = -1;
 int SectionReader(int node) { return -(node + 2); }
 
-class Placer {
+class ValuePlanner {
  public:
-  Placer(const Lowered& lowered, const Units& units) : lowered_(lowered), units_(units) {}
+  ValuePlanner(const Lowered& lowered, const Units& units) : lowered_(lowered), units_(units) {}
 
   Values Run() {
     const size_t n = lowered_.nodes.size();
@@ -204,7 +204,7 @@ LoweredValue Resolve(const Lowered& lowered, const Units& units, LoweredValue va
 }
 
 Values PlaceValues(const Lowered& lowered, const Units& units) {
-  return Placer(lowered, units).Run();
+  return ValuePlanner(lowered, units).Run();
 }
 
 }  // namespace thalweg

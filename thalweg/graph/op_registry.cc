@@ -4,10 +4,31 @@
 #include <algorithm>
 
 #include "thalweg/base/check.h"
+#include "thalweg/base/first_error.h"
 #include "thalweg/graph/nearest_names.h"
 #include "thalweg/graph/op_table.h"
 
 namespace thalweg {
+namespace {
+
+// Not one whose schema alone was defined: its functions come next.
+bool HasFunctions(const OpEntry& entry) {
+  return entry.shape != nullptr || entry.gradient != nullptr || !entry.not_differentiable.empty() ||
+         !entry.doc.empty();
+}
+
+// A schema that nobody has registered is known from the instruction set.
+Status Taken(const OpEntry& entry, SourceLine where) {
+  if (entry.registered_at.file == nullptr) {
+    return AlreadyExists(
+        "operation '", entry.def.name,
+        "' exists already; choose another name: it belongs to the instruction set");
+  }
+  return AlreadyExists("operation '", entry.def.name, "' exists already: it was registered in ",
+                       entry.registered_at, " and then in ", where);
+}
+
+}  // namespace
 
 OpRegistry::OpRegistry() = default;
 OpRegistry::~OpRegistry() = default;
@@ -26,6 +47,7 @@ OpEntry* OpRegistry::FindOrParse(std::string_view name) const {
 }
 
 Result<const OpEntry*> OpRegistry::Find(std::string_view name) const {
+  RETURN_IF_ERROR(status());
   const OpEntry* entry = FindOrParse(name);
   if (entry != nullptr) return entry;
   NearestNames near(name);
@@ -50,29 +72,36 @@ std::vector<std::string_view> OpRegistry::Names() const {
   return names;
 }
 
-Status OpRegistry::Define(OpDef def, ShapeFn shape, GradientFn gradient, void* user_data) {
+Status OpRegistry::Define(OpDef def, ShapeFn shape, GradientFn gradient, void* user_data,
+                          SourceLine where) {
   RETURN_IF_ERROR(ValidateOpDef(def));
-  if (FindOrParse(def.name) != nullptr) {
-    return AlreadyExists("operation '", def.name, "' exists already; choose another name");
+  if (const OpEntry* const taken = FindOrParse(def.name); taken != nullptr) {
+    return Taken(*taken, where);
   }
   auto entry = std::make_unique<OpEntry>();
   entry->def = std::move(def);
   entry->shape = shape;
   entry->gradient = gradient;
   entry->user_data = user_data;
+  entry->registered_at = where;
   std::string name = entry->def.name;
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!entries_.try_emplace(name, std::move(entry)).second) {
-    return AlreadyExists("operation '", name, "' exists already; choose another name");
-  }
-  return OkStatus();
+  const auto [place, is_new] = entries_.try_emplace(name, std::move(entry));
+  return is_new ? OkStatus() : Taken(*place->second, where);
 }
 
-OpRegistry::Registration OpRegistry::Op(std::string_view name) {
+OpRegistry::Registration OpRegistry::Op(std::string_view name, SourceLine where) {
   OpEntry* entry = FindOrParse(name);
   CHECK(entry != nullptr);
+  if (HasFunctions(*entry)) {
+    KeepFirstError(Taken(*entry, where), &status_);
+    return Registration(refused_.emplace_back(std::make_unique<OpEntry>()).get());
+  }
+  entry->registered_at = where;
   return Registration(entry);
 }
+
+Status OpRegistry::status() const { return status_; }
 
 std::vector<std::string_view> OpRegistry::RegisteredNames() const {
   std::lock_guard<std::mutex> lock(mutex_);

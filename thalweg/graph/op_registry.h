@@ -12,6 +12,8 @@
 //         "the rank does not depend on the values");
 //   }
 //
+// An operation is registered once. After a second time every Find returns the error, which names
+// both places, and the first registration stands.
 // Ownership: entries live as long as the registry and never move.
 // Threads: registration happens before the registry is shared, except Define (a user's shared
 // object), which may race with Find.
@@ -24,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include "thalweg/base/source_line.h"
 #include "thalweg/base/status.h"
 #include "thalweg/graph/op_def.h"
 
@@ -42,6 +45,7 @@ struct OpEntry {
       not_differentiable;  // why there is no gradient; empty with gradient == nullptr: nobody said
   std::string doc;         // one line
   void* user_data = nullptr;  // of operations that come in through the C ABI
+  SourceLine registered_at;   // no file: only its schema is known
 };
 
 class OpRegistry {
@@ -51,13 +55,14 @@ class OpRegistry {
   OpRegistry(const OpRegistry&) = delete;
   OpRegistry& operator=(const OpRegistry&) = delete;
 
-  // NotFound with the nearest names when no such operation exists.
+  // NotFound with the nearest names when no such operation exists. The error of status().
   Result<const OpEntry*> Find(std::string_view name) const;
   // All names, sorted.
   std::vector<std::string_view> Names() const;
   // Adds an operation that the instruction set does not have. AlreadyExists, or InvalidArgument for
   // a bad schema.
-  Status Define(OpDef def, ShapeFn shape, GradientFn gradient, void* user_data = nullptr);
+  Status Define(OpDef def, ShapeFn shape, GradientFn gradient, void* user_data = nullptr,
+                SourceLine where = SourceLine::Here());
 
   class Registration {
    public:
@@ -71,7 +76,9 @@ class OpRegistry {
     OpEntry* entry_;
   };
   // The instruction set must have the operation (CHECK: the caller is our own code).
-  Registration Op(std::string_view name);
+  Registration Op(std::string_view name, SourceLine where = SourceLine::Here());
+  // AlreadyExists when an operation was registered twice.
+  Status status() const;
   // Names that were given a shape function, a gradient or a reason: those this library implements.
   std::vector<std::string_view> RegisteredNames() const;
   // One line for each registered operation that owes a shape function, a gradient or a reason for
@@ -83,6 +90,8 @@ class OpRegistry {
 
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::unique_ptr<OpEntry>, std::less<>> entries_;
+  Status status_;
+  std::vector<std::unique_ptr<OpEntry>> refused_;  // what second registrations fill in vain
 };
 
 }  // namespace thalweg

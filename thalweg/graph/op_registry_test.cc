@@ -145,6 +145,49 @@ TEST(OpRegistry, RegistrationSetsFunctions) {
   EXPECT_EQ(registry.RegisteredNames()[0], "Rank");
 }
 
+// The message of what happens at a line of this file.
+std::string AtLine(int line) { return StrCat("thalweg/graph/op_registry_test.cc:", line); }
+
+TEST(OpRegistry, ASecondRegistrationIsAnErrorThatNamesBoth) {
+  OpRegistry registry;
+  const int first = __LINE__ + 1;
+  registry.Op("Rank").Shape(ScalarShape).Doc("The rank.");
+  EXPECT_TRUE(registry.status().ok());
+  registry.Op("Rank").Shape(UnchangedShape).Doc("Another.");
+  const Status status = registry.status();
+  EXPECT_EQ(status.code(), Code::kAlreadyExists);
+  EXPECT_EQ(status.message(), StrCat("operation 'Rank' exists already: it was registered in ",
+                                     AtLine(first), " and then in ", AtLine(first + 2)));
+  EXPECT_EQ(registry.Find("Abs").status().message(), status.message()) << "whoever asks hears it";
+  registry.Op("Rank");
+  EXPECT_EQ(registry.status().message(), status.message()) << "the first error stays";
+}
+
+TEST(OpRegistry, FunctionsOfADefinedSchemaAreNoSecondRegistration) {
+  OpRegistry registry;
+  OpDef def;
+  def.name = "_Own";
+  ASSERT_TRUE(registry.Define(def, nullptr, nullptr).ok());
+  registry.Op("_Own").Shape(ScalarShape).Doc("Of our own.");
+  EXPECT_TRUE(registry.status().ok()) << registry.status().ToString();
+  registry.Op("_Own").Shape(UnchangedShape);
+  EXPECT_EQ(registry.status().code(), Code::kAlreadyExists);
+}
+
+TEST(OpRegistry, ADefinitionOfATakenNameNamesWhoHasIt) {
+  OpRegistry registry;
+  OpDef def;
+  def.name = "Mine";
+  ASSERT_TRUE(registry.Define(def, nullptr, nullptr, nullptr, {"/lib/first.so"}).ok());
+  EXPECT_EQ(registry.Define(def, nullptr, nullptr, nullptr, {"/lib/second.so"}).message(),
+            "operation 'Mine' exists already: it was registered in /lib/first.so and then in "
+            "/lib/second.so");
+  def.name = "MatMul";
+  EXPECT_THAT(std::string(registry.Define(def, nullptr, nullptr).message()),
+              HasSubstr("it belongs to the instruction set"));
+  EXPECT_TRUE(registry.Find("Mine").ok()) << "what is refused at once leaves nothing behind";
+}
+
 TEST(OpRegistry, UnfinishedRegistrationsAreListed) {
   OpRegistry registry;
   registry.Op("Rank").Shape(ScalarShape).NotDifferentiable("an integer").Doc("The rank.");

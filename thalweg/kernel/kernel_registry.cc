@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "thalweg/base/first_error.h"
 #include "thalweg/kernel/heap_claim.h"
 
 namespace thalweg {
@@ -22,6 +23,16 @@ std::string TypesText(const std::vector<std::pair<std::string, DType>>& types) {
   std::string out;
   for (const auto& [attr, dtype] : types) out += StrCat(out.empty() ? "" : ", ", attr, "=", dtype);
   return out.empty() ? "any type" : out;
+}
+
+// Types first: most entries of an operation differ in them.
+bool IsSameKernel(const KernelEntry& a, const KernelEntry& b) {
+  const auto by_type = [](const auto& x, const auto& y) {
+    return x.second == y.second && x.first == y.first;
+  };
+  return std::is_permutation(a.types.begin(), a.types.end(), b.types.begin(), b.types.end(),
+                             by_type) &&
+         a.device_type == b.device_type;
 }
 
 // The types of the node's attributes that kernels of this operation ask about.
@@ -45,29 +56,37 @@ Status MakingError(const Status& error, const Node& node) {
 
 }  // namespace
 
-KernelEntry* KernelRegistry::Insert(KernelEntry entry) {
+Result<KernelEntry*> KernelRegistry::Insert(std::unique_ptr<KernelEntry>& entry) {
   std::unique_lock lock(mutex_);
-  const std::string op = entry.op;
-  return entries_.emplace(op, std::make_unique<KernelEntry>(std::move(entry)))->second.get();
+  const auto [begin, end] = entries_.equal_range(entry->op);
+  for (auto it = begin; it != end; ++it) {
+    const KernelEntry& known = *it->second;
+    if (!IsSameKernel(known, *entry)) continue;
+    return AlreadyExists("a kernel for ", known.op, " on ", known.device_type, " with ",
+                         TypesText(known.types), " exists already: it was registered in ",
+                         known.registered_at, " and then in ", entry->registered_at);
+  }
+  return entries_.emplace_hint(end, entry->op, std::move(entry))->second.get();
+}
+
+KernelEntry* KernelRegistry::InsertOrRefuse(KernelEntry entry) {
+  auto owned = std::make_unique<KernelEntry>(std::move(entry));
+  const Result<KernelEntry*> inserted = Insert(owned);
+  if (inserted.ok()) return *inserted;
+  KeepFirstError(inserted.status(), &status_);
+  return refused_.emplace_back(std::move(owned)).get();
 }
 
 Status KernelRegistry::AddUserKernel(KernelEntry entry) {
-  {
-    std::shared_lock lock(mutex_);
-    const auto [begin, end] = entries_.equal_range(entry.op);
-    for (auto it = begin; it != end; ++it) {
-      if (it->second->device_type == entry.device_type && it->second->types == entry.types) {
-        return AlreadyExists("a kernel for ", entry.op, " on ", entry.device_type, " with ",
-                             TypesText(entry.types), " exists");
-      }
-    }
-  }
-  Insert(std::move(entry));
-  return OkStatus();
+  auto owned = std::make_unique<KernelEntry>(std::move(entry));
+  return Insert(owned).status();
 }
+
+Status KernelRegistry::status() const { return status_; }
 
 Result<const KernelEntry*> KernelRegistry::Find(const Node& node,
                                                 std::string_view device_type) const {
+  RETURN_IF_ERROR(status_);
   std::shared_lock lock(mutex_);
   const auto [begin, end] = entries_.equal_range(node.op_name());
   std::string known;

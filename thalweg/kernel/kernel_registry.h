@@ -10,6 +10,8 @@
 //
 // A kernel class has `static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction&)`, or
 // a default constructor, or one that takes a const KernelConstruction&.
+// A kernel of an operation, device type and types is registered once. After a second time every
+// Find returns the error, which names both places, and the first registration stands.
 // Threads: registration happens before the registry is shared, except AddUserKernel, which may race
 // with Find.
 #pragma once
@@ -23,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "thalweg/base/source_line.h"
 #include "thalweg/base/status.h"
 #include "thalweg/graph/graph.h"
 #include "thalweg/kernel/device.h"
@@ -68,7 +71,7 @@ struct KernelEntry {
   bool is_async = false;
   bool keeps_state = false;  // one object per session and node, shared by all plans (random
                              // streams, queues' kernels)
-  std::shared_ptr<void> user_data;
+  SourceLine registered_at;
 };
 
 class KernelRegistry {
@@ -96,11 +99,13 @@ class KernelRegistry {
 
   template <class K>
   Registration Add(std::string_view op, std::string_view device_type,
-                   std::vector<std::pair<std::string, DType>> types = {}) {
+                   std::vector<std::pair<std::string, DType>> types = {},
+                   SourceLine where = SourceLine::Here()) {
     KernelEntry entry;
     entry.op = op;
     entry.device_type = device_type;
     entry.types = std::move(types);
+    entry.registered_at = where;
     entry.is_async = std::derived_from<K, AsyncKernel>;
     entry.factory = [](const KernelConstruction& c) -> Result<std::unique_ptr<Kernel>> {
       if constexpr (requires { K::Create(c); }) {
@@ -111,22 +116,26 @@ class KernelRegistry {
         return std::unique_ptr<Kernel>(std::make_unique<K>());
       }
     };
-    return Registration(Insert(std::move(entry)));
+    return Registration(InsertOrRefuse(std::move(entry)));
   }
   // A stateless kernel that is one function.
   template <Status (*F)(Context&)>
   Registration AddFunction(std::string_view op, std::string_view device_type,
-                           std::vector<std::pair<std::string, DType>> types = {}) {
+                           std::vector<std::pair<std::string, DType>> types = {},
+                           SourceLine where = SourceLine::Here()) {
     struct FunctionKernel : Kernel {
       Status Compute(Context& ctx) override { return F(ctx); }
     };
-    return Add<FunctionKernel>(op, device_type, std::move(types));
+    return Add<FunctionKernel>(op, device_type, std::move(types), where);
   }
   // From outside the library: AlreadyExists when the same kernel is there.
   Status AddUserKernel(KernelEntry entry);
 
+  // AlreadyExists when a kernel was registered twice.
+  Status status() const;
+
   // The kernel for this node on a device of the type. NotFound lists the types and devices that do
-  // have one.
+  // have one. The error of status().
   Result<const KernelEntry*> Find(const Node& node, std::string_view device_type) const;
   // Find and construct.
   Result<std::unique_ptr<Kernel>> Make(const Node& node, Device& device,
@@ -135,10 +144,14 @@ class KernelRegistry {
   std::vector<const KernelEntry*> Entries() const;
 
  private:
-  KernelEntry* Insert(KernelEntry entry);
+  // Moves the entry in unless there is one like it.
+  Result<KernelEntry*> Insert(std::unique_ptr<KernelEntry>& entry);
+  KernelEntry* InsertOrRefuse(KernelEntry entry);
 
   mutable std::shared_mutex mutex_;
   std::multimap<std::string, std::unique_ptr<KernelEntry>, std::less<>> entries_;
+  Status status_;
+  std::vector<std::unique_ptr<KernelEntry>> refused_;  // whose options are set in vain
 };
 
 }  // namespace thalweg

@@ -143,14 +143,38 @@ KernelEntry UserEntry(std::string op) {
 }
 
 TEST_F(KernelRegistryTest, AUsersKernelTakesNoPlaceOfAnother) {
+  const int line = __LINE__ + 1;
   registry_.Add<Numbered<1>>("Neg", kCpu, {{"T", DType::kFloat}});
   KernelEntry entry = UserEntry("Neg");
+  entry.registered_at = {"/lib/mine.so"};
   EXPECT_TRUE(registry_.AddUserKernel(entry).ok()) << "of any type: another entry";
   EXPECT_EQ(registry_.AddUserKernel(entry).code(), Code::kAlreadyExists);
   entry.types = {{"T", DType::kFloat}};
   EXPECT_EQ(registry_.AddUserKernel(entry).message(),
-            "a kernel for Neg on CPU with T=float32 exists");
+            StrCat("a kernel for Neg on CPU with T=float32 exists already: it was registered in "
+                   "thalweg/kernel/kernel_registry_test.cc:",
+                   line, " and then in /lib/mine.so"));
   EXPECT_EQ(Words(Neg(DType::kInt32)), "kernel 9");
+}
+
+TEST_F(KernelRegistryTest, ASecondRegistrationIsAnErrorThatNamesBoth) {
+  const int first = __LINE__ + 1;
+  registry_.Add<Numbered<1>>("Cast", kCpu, {{"T", DType::kFloat}, {"U", DType::kInt8}});
+  registry_.Add<Numbered<2>>("Cast", kCpu, {{"T", DType::kInt8}, {"U", DType::kFloat}});
+  registry_.Add<Numbered<2>>("Cast", "GPU", {{"T", DType::kFloat}, {"U", DType::kInt8}});
+  registry_.Add<Numbered<3>>("Cast", kCpu, {{"T", DType::kFloat}});
+  registry_.Add<Numbered<4>>("Neg", kCpu);
+  EXPECT_TRUE(registry_.status().ok()) << "all of these differ";
+  registry_.Add<Numbered<5>>("Cast", kCpu, {{"U", DType::kInt8}, {"T", DType::kFloat}})
+      .Cost(KernelCost::kCheap);
+  const Status status = registry_.status();
+  EXPECT_EQ(status.code(), Code::kAlreadyExists);
+  EXPECT_EQ(status.message(),
+            StrCat("a kernel for Cast on CPU with T=float32, U=int8 exists already: it was "
+                   "registered in thalweg/kernel/kernel_registry_test.cc:",
+                   first, " and then in thalweg/kernel/kernel_registry_test.cc:", first + 6));
+  EXPECT_EQ(registry_.Find(Neg(DType::kFloat), kCpu).status().message(), status.message());
+  EXPECT_EQ(registry_.Entries().size(), 5u) << "the first one stands";
 }
 
 TEST_F(KernelRegistryTest, UsersKernelsMayComeWhileOthersAreLookedUp) {

@@ -22,31 +22,39 @@ namespace {
 
 using Needs = Pass::Needs;
 
-// None changes what a step computes, to the last bit but for channels_last and join_products, which
-// add in another order.
+// The one list of them: nothing else names all passes. None changes what a step computes, to the
+// last bit but for channels_last and join_products, which add in another order.
 constexpr auto kPasses = std::to_array<Pass>({
+    // Computes once what depends on constants alone.
     {"fold_constants", Needs::kNothing, false, true, "folding constants",
      [](StepGraph step, const PassContext& context) {
        return FoldConstants(step, context.evaluator, context.fold_limit_bytes);
      }},
+    // Merges equal stateless nodes.
     {"cse", Needs::kNothing, false, true, "merging equal nodes",
      [](StepGraph step, const PassContext&) { return MergeCommonSubexpressions(step); }},
+    // Drops what the others made useless.
     {"prune", Needs::kRewrittenGraph, false, true, "pruning",
      [](StepGraph step, const PassContext&) { return Prune(step); }},
+    // Lays channels-first images out as channels-last ones.
     {"channels_last", Needs::kCpuOnly, true, true, "laying images out",
      [](StepGraph step, const PassContext&) { return ChannelsLast(step); }},
+    // Makes one product of a sum of products, also over the iterations of a loop.
     {"join_products", Needs::kNothing, true, true, "joining products",
      [](StepGraph step, const PassContext&) -> Result<StepGraph> {
        ASSIGN_OR_RETURN(step, JoinProducts(step));
        return JoinLoopProducts(step);
      }},
+    // Lets products and convolutions take bias, normalization and activation along.
     {"fuse_epilogue", Needs::kNothing, true, true, "fusing epilogues",
      [](StepGraph step, const PassContext&) { return FuseEpilogues(step); }},
+    // Keeps weights packed from step to step.
     {"pack_weights", Needs::kNothing, true, true, "packing weights",
      [](StepGraph step, const PassContext&) -> Result<StepGraph> {
        ASSIGN_OR_RETURN(step, MarkWeights(step));
        return SharePacked(step);
      }},
+    // Makes one node of a tree of element-wise ones.
     {"fuse_elementwise", Needs::kCpuOnly, true, true, "fusing element-wise nodes",
      [](StepGraph step, const PassContext& context) {
        return FuseElementwise(step, context.kernels);

@@ -36,19 +36,19 @@ std::string CollectiveInstance::Describe(ResourceManager& instances, const Colle
   return found.ok() ? (*found)->DebugString() : "";
 }
 
-void CollectiveInstance::Meet(CollectiveJoinOptions meeting, Context& ctx, CollectiveCall call,
+void CollectiveInstance::Join(CollectiveJoinOptions join, Context& ctx, CollectiveCall call,
                               Done done) {
   auto member = std::make_unique<Member>(ctx, std::move(done), std::move(call));
-  const double seconds = meeting.timeout_seconds;
-  member->meeting = std::move(meeting);
+  const double seconds = join.timeout_seconds;
+  member->join = std::move(join);
   // A span too long for the clock is none.
   constexpr double kLongest = 1e9;
   if (seconds > 0 && seconds < kLongest) {
     const auto span = std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
-    member->entry = member->meeting.timer->Add(Deadline::After(*member->meeting.clock, span),
-                                               [this, seconds] { TimeOut(seconds); });
+    member->entry = member->join.timer->Add(Deadline::After(*member->join.clock, span),
+                                            [this, seconds] { TimeOut(seconds); });
   }
-  Join(std::move(member));
+  WaiterQueues::Join(std::move(member));
 }
 
 std::string CollectiveInstance::DebugString() const {
@@ -162,7 +162,7 @@ Status CollectiveInstance::CheckSender() const {
 }
 
 void CollectiveInstance::Withdraw(Waiter& waiter) {
-  if (!failed_.ok() || static_cast<Member&>(waiter).meeting.may_leave) return;
+  if (!failed_.ok() || static_cast<Member&>(waiter).join.may_leave) return;
   SetFailed(waiter.ctx.step().cancellation->Reason());
 }
 
@@ -177,8 +177,8 @@ Result<Tensor> CollectiveInstance::ResultFor(const Member& member) {
     calls = std::move(calls_);
   }
   // Here comes one thread alone, that of the member who came last: it ends all others.
-  if (member.ctx.tag() != 0 && member.meeting.instances != nullptr) {
-    (void)member.meeting.instances->Delete<CollectiveInstance>("", name_);
+  if (member.ctx.tag() != 0 && member.join.instances != nullptr) {
+    (void)member.join.instances->Delete<CollectiveInstance>("", name_);
   }
   std::vector<size_t> order(calls.size());
   std::iota(order.begin(), order.end(), size_t{0});

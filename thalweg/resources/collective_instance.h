@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// CollectiveInstance: where the members of one collective operation meet in one step. Members come
+// CollectiveInstance: which the members of one collective operation join in one step. Members come
 // on any device, each from its own node, those of other tasks through cluster/; the last one brings
 // the results for all.
 //
 //   ASSIGN_OR_RETURN(auto instance, CollectiveInstance::At(*step_resources, call.keys, ctx.tag()));
-//   instance->Meet({.instances = step_resources}, ctx, std::move(call), std::move(done));
+//   instance->Join({.instances = step_resources}, ctx, std::move(call), std::move(done));
 //
 // A member's rank is its place in the order of device names (numbers as numbers). The first error
 // is everybody's, also that of who comes later: InvalidArgument for members that contradict each
 // other or come twice, DeadlineExceeded for a member's own timeout, the step's reason when it is
 // cancelled.
-// Ownership: of the step (its resources), so concurrent steps never meet; members keep it alive.
+// Ownership: of the step (its resources): concurrent steps never share one. Members keep it alive.
 // Threads: any.
 #pragma once
 
@@ -37,7 +37,7 @@ class CollectiveTimer final : public Resource {
   Timer timer_{*clock_};
 };
 
-// Where a member meets the others, and how long it waits.
+// Where a member joins the others, and how long it waits.
 struct CollectiveJoinOptions {
   ResourceManager* instances = nullptr;  // of the step
   std::shared_ptr<void> keep;            // lives until the member has ended; may be null
@@ -54,14 +54,14 @@ class CollectiveInstance final : public WaiterQueues {
                                                const CollectiveKeys& keys, uint64_t tag);
   // "" where nobody has come.
   static std::string Describe(ResourceManager& instances, const CollectiveKeys& keys, uint64_t tag);
-  // `name`: in the step's resources, which forget it once all of an iteration of a loop have met.
+  // `name`: in the step's resources, which forget it once all of a loop's iteration have joined.
   explicit CollectiveInstance(std::string name)
       : WaiterQueues({Order::kAny}), name_(std::move(name)) {}
 
   struct Member;
   // Waits for the others; `done` comes with output 0 set, or the error. What it takes is checked
   // (CheckCollectiveValue).
-  void Meet(CollectiveJoinOptions meeting, Context& ctx, CollectiveCall call, Done done);
+  void Join(CollectiveJoinOptions join, Context& ctx, CollectiveCall call, Done done);
   // "group 1, instance 7 (reduction): 1 of 2 members are here: CPU:0".
   std::string DebugString() const override EXCLUDES(mutex_);
   // Ends all who wait and all who come later, unless everybody has come.
@@ -97,11 +97,11 @@ struct CollectiveInstance::Member : Waiter {
   Member(Context& c, Done d, CollectiveCall what)
       : Waiter(0, c, std::move(d)), call(std::move(what)) {}
   void OnEnd() override {
-    if (entry.id != 0) meeting.timer->Remove(entry);
+    if (entry.id != 0) join.timer->Remove(entry);
   }
 
   CollectiveCall call;
-  CollectiveJoinOptions meeting;
+  CollectiveJoinOptions join;
   Timer::Entry entry;
   // The instance's, under its lock.
   bool has_come = false;

@@ -18,12 +18,12 @@ using ::testing::HasSubstr;
 
 class CollectiveInstanceTest : public testing::Test {
  protected:
-  void Meet(TestCall& call, CollectiveCall what, CollectiveJoinOptions meeting = {}) {
-    meeting.instances = &step_.step_resources;
+  void Join(TestCall& call, CollectiveCall what, CollectiveJoinOptions join = {}) {
+    join.instances = &step_.step_resources;
     const auto instance =
         CollectiveInstance::At(step_.step_resources, what.keys, call.context().tag());
     ASSERT_TRUE(instance.ok()) << instance.status().ToString();
-    (*instance)->Meet(std::move(meeting), call.context(), std::move(what), call.done());
+    (*instance)->Join(std::move(join), call.context(), std::move(what), call.done());
   }
   // Two members of which the second differs as `change` says; what both hear.
   std::string Contradiction(const std::function<void(CollectiveCall&)>& change) {
@@ -33,9 +33,9 @@ class CollectiveInstanceTest : public testing::Test {
     CollectiveCall second = MemberCall(1, 2, Tensor::Vector<float>({1}));
     change(second);
     const auto at = [&] { return *CollectiveInstance::At(own.step_resources, first.keys, 0); };
-    at()->Meet({.instances = &own.step_resources}, one.context(), first, one.done());
+    at()->Join({.instances = &own.step_resources}, one.context(), first, one.done());
     EXPECT_FALSE(one.ended());
-    at()->Meet({.instances = &own.step_resources}, two.context(), second, two.done());
+    at()->Join({.instances = &own.step_resources}, two.context(), second, two.done());
     EXPECT_EQ(one.Await().code(), Code::kInvalidArgument);
     EXPECT_EQ(one.Await().message(), two.Await().message()) << "one error for all";
     return std::string(one.Await().message());
@@ -49,9 +49,9 @@ class CollectiveInstanceTest : public testing::Test {
 
 TEST_F(CollectiveInstanceTest, TheLastMemberBringsTheResultsForAll) {
   TestCall one(step_), two(step_), three(step_);
-  Meet(one, Sum(0, 1, 3)), Meet(two, Sum(1, 20, 3));
+  Join(one, Sum(0, 1, 3)), Join(two, Sum(1, 20, 3));
   EXPECT_FALSE(one.ended() || two.ended());
-  Meet(three, Sum(2, 300, 3));
+  Join(three, Sum(2, 300, 3));
   for (TestCall* call : {&one, &two, &three}) {
     ASSERT_TRUE(call->Await().ok());
     EXPECT_EQ(call->output().data<float>()[0], 321);
@@ -65,7 +65,7 @@ TEST_F(CollectiveInstanceTest, RanksGoByDeviceAndNumbersCountAsNumbers) {
     call.kind = CollectiveKind::kGather;
     return call;
   };
-  Meet(ten, gather(10, 1)), Meet(two, gather(2, 5));
+  Join(ten, gather(10, 1)), Join(two, gather(2, 5));
   ASSERT_TRUE(ten.Await().ok());
   EXPECT_EQ(ElementsOf<float>(ten.output()), (std::vector<float>{5, 1})) << "CPU:2 before CPU:10";
 }
@@ -95,7 +95,7 @@ TEST_F(CollectiveInstanceTest, ABroadcastNeedsJustOneSender) {
           MemberCall(call == &one ? 0 : 1, 2, senders == 0 ? Tensor() : Tensor::Vector<float>({1}));
       what.kind = CollectiveKind::kBroadcast;
       const auto at = *CollectiveInstance::At(own.step_resources, what.keys, 0);
-      at->Meet({.instances = &own.step_resources}, call->context(), std::move(what), call->done());
+      at->Join({.instances = &own.step_resources}, call->context(), std::move(what), call->done());
     }
     EXPECT_THAT(std::string(one.Await().message()),
                 HasSubstr(StrCat("has ", senders, " among 2 members")));
@@ -104,41 +104,41 @@ TEST_F(CollectiveInstanceTest, ABroadcastNeedsJustOneSender) {
 
 TEST_F(CollectiveInstanceTest, AMemberTooManyIsRefusedAlone) {
   TestCall one(step_), two(step_), late(step_);
-  Meet(one, Sum(0, 1)), Meet(two, Sum(1, 2)), Meet(late, Sum(2, 3));
+  Join(one, Sum(0, 1)), Join(two, Sum(1, 2)), Join(late, Sum(2, 3));
   EXPECT_TRUE(one.Await().ok() && two.Await().ok());
   EXPECT_THAT(std::string(late.Await().message()), HasSubstr("CPU:2 is one too many: 2 members"));
 }
 
 TEST_F(CollectiveInstanceTest, TheFirstErrorIsAlsoThatOfWhoComesLater) {
   TestCall early(step_), late(step_);
-  Meet(early, Sum(0, 1));
+  Join(early, Sum(0, 1));
   const auto instance = *CollectiveInstance::At(step_.step_resources, Sum(0, 1).keys, 0);
   instance->Fail(Unavailable("a task has gone"));
   instance->Fail(Internal("later"));
   EXPECT_EQ(early.Await().message(), "a task has gone");
-  Meet(late, Sum(1, 1));
+  Join(late, Sum(1, 1));
   EXPECT_EQ(late.Await().message(), "a task has gone");
 }
 
 TEST_F(CollectiveInstanceTest, AFailureAfterAllHaveMetChangesNothing) {
   TestCall one(step_), two(step_), late(step_);
-  Meet(one, Sum(0, 1)), Meet(two, Sum(1, 2));
+  Join(one, Sum(0, 1)), Join(two, Sum(1, 2));
   (*CollectiveInstance::At(step_.step_resources, Sum(0, 1).keys, 0))->Fail(Internal("failed"));
   EXPECT_TRUE(one.Await().ok() && two.Await().ok());
-  Meet(late, Sum(2, 3));
+  Join(late, Sum(2, 3));
   EXPECT_THAT(std::string(late.Await().message()), HasSubstr("one too many"));
 }
 
 TEST_F(CollectiveInstanceTest, ACancelledMemberEndsTheOthersUnlessItMayLeave) {
   TestStep cancelled, leaves;
   TestCall one(cancelled), two(step_);
-  Meet(one, Sum(0, 1, 3)), Meet(two, Sum(1, 1, 3));
+  Join(one, Sum(0, 1, 3)), Join(two, Sum(1, 1, 3));
   cancelled.cancellation.Cancel(Cancelled("stop"));
   EXPECT_EQ(one.Await().message(), "stop");
   EXPECT_EQ(two.Await().message(), "stop");
 
   TestCall guest(leaves, {}, 1, 5), stays(step_, {}, 1, 5);
-  Meet(guest, Sum(0, 1, 3), {.may_leave = true}), Meet(stays, Sum(1, 1, 3));
+  Join(guest, Sum(0, 1, 3), {.may_leave = true}), Join(stays, Sum(1, 1, 3));
   leaves.cancellation.Cancel(Cancelled("left"));
   EXPECT_EQ(guest.Await().message(), "left");
   EXPECT_FALSE(stays.ended());
@@ -150,8 +150,8 @@ TEST_F(CollectiveInstanceTest, ATimeoutNamesWhoIsThere) {
   FakeClock clock;
   Timer timer(clock);
   TestCall one(step_), two(step_);
-  const CollectiveJoinOptions meeting{.timeout_seconds = 2, .timer = &timer, .clock = &clock};
-  Meet(one, Sum(0, 1, 3), meeting), Meet(two, Sum(1, 1, 3));
+  const CollectiveJoinOptions join{.timeout_seconds = 2, .timer = &timer, .clock = &clock};
+  Join(one, Sum(0, 1, 3), join), Join(two, Sum(1, 1, 3));
   EXPECT_FALSE(one.ended());
   clock.Advance(std::chrono::seconds(3));
   EXPECT_EQ(one.Await().code(), Code::kDeadlineExceeded);
@@ -165,21 +165,21 @@ TEST_F(CollectiveInstanceTest, AMemberThatHasEndedIsForgottenByTheTimer) {
   FakeClock clock;
   Timer timer(clock);
   TestCall one(step_), two(step_);
-  const CollectiveJoinOptions meeting{.timeout_seconds = 2, .timer = &timer, .clock = &clock};
-  Meet(one, Sum(0, 1), meeting), Meet(two, Sum(1, 1), meeting);
+  const CollectiveJoinOptions join{.timeout_seconds = 2, .timer = &timer, .clock = &clock};
+  Join(one, Sum(0, 1), join), Join(two, Sum(1, 1), join);
   EXPECT_TRUE(one.Await().ok() && two.Await().ok());
   clock.Advance(std::chrono::hours(1));
   TestCall forever(step_, {}, 1, 3);
-  Meet(forever, Sum(0, 1, 1),
+  Join(forever, Sum(0, 1, 1),
        {.timeout_seconds = 1e30, .timer = nullptr, .clock = &clock});  // too long for the clock
   EXPECT_TRUE(forever.Await().ok());
 }
 
 TEST_F(CollectiveInstanceTest, IterationsOfALoopMeetApartAndAreForgotten) {
   TestCall first(step_, {}, 1, 1), second(step_, {}, 1, 2), other(step_, {}, 1, 1);
-  Meet(first, Sum(0, 1)), Meet(second, Sum(1, 20));
+  Join(first, Sum(0, 1)), Join(second, Sum(1, 20));
   EXPECT_FALSE(first.ended() || second.ended()) << "different iterations";
-  Meet(other, Sum(1, 300));
+  Join(other, Sum(1, 300));
   EXPECT_EQ(first.Await().ok() ? first.output().data<float>()[0] : 0, 301);
   ResourceManager& resources = step_.step_resources;
   EXPECT_EQ(CollectiveInstance::Describe(resources, Sum(0, 1).keys, 1), "") << "all have met";
@@ -195,7 +195,7 @@ TEST_F(CollectiveInstanceTest, MembersOfManyThreadsMeetInEachIteration) {
     threads.emplace_back([&, m] {
       for (uint64_t tag = 1; tag <= 100; ++tag) {
         TestCall call(step_, {}, 1, tag);
-        Meet(call, Sum(m, static_cast<float>(tag) * static_cast<float>(m + 1), kMembers));
+        Join(call, Sum(m, static_cast<float>(tag) * static_cast<float>(m + 1), kMembers));
         EXPECT_TRUE(call.Await().ok());
         EXPECT_EQ(call.output().data<float>()[0], static_cast<float>(tag) * 6);
       }

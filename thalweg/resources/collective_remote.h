@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CollectiveRemote: what a step over several tasks offers to its collective operations: a meeting
-// with the members of the other tasks; cluster/ implements it.
+// CollectiveRemote: what a step over several tasks offers to its collective operations: they join
+// the members of the other tasks. cluster/ implements it.
 //
 //   if (CollectiveRemote* remote = ctx.step().collectives) {
 //     return remote->Join(ctx, std::move(call), timeout_seconds, std::move(done));
@@ -18,9 +18,9 @@ namespace thalweg {
 
 class CollectiveRemote {
  public:
-  // As CollectiveInstance::Meet. timeout_seconds 0: none.
+  // As CollectiveInstance::Join. timeout_seconds 0: none.
   virtual void Join(Context& ctx, CollectiveCall call, double timeout_seconds, Done done) = 0;
-  // Who is there, or where they meet.
+  // Who is there, or at which task they join.
   virtual std::string WaitsFor(const CollectiveKeys& keys, uint64_t tag) = 0;
 
  protected:

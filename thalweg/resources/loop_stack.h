@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoopStack: what a variant that holds a history carries: the values that a loop remembered, one
-// record an iteration, the latest first. Immutable: a push makes a new history that shares the old
-// one, so that it takes the same time however long the history is, and nobody's view changes.
+// LoopStack: what a variant that holds a loop stack carries: the values that a loop remembered, one
+// record an iteration, the latest first. Immutable: a push makes a new stack that shares the old
+// one, so that it takes the same time however long the stack is, and nobody's view changes.
 //
-//   auto longer = std::make_shared<const LoopStack>(history, std::move(record));
+//   auto longer = std::make_shared<const LoopStack>(stack, std::move(record));
 //
-// Ownership: records live as long as a history that has them. Freeing one recurses neither along
-// the history nor into histories within its records.
+// Ownership: records live as long as a stack that has them. Freeing one recurses neither along
+// the stack nor into stacks within its records.
 // Threads: any may read.
 #pragma once
 
@@ -37,16 +37,16 @@ class LoopStack : public VariantValue, public std::enable_shared_from_this<LoopS
   // Null when length() is 0.
   const std::shared_ptr<const LoopStack>& earlier() const { return earlier_; }
 
-  std::string TypeName() const override { return "thalweg::History"; }
+  std::string TypeName() const override { return "thalweg::LoopStack"; }
   std::string DebugString() const override {
-    return StrCat("a history of ", length_, " iterations");
+    return StrCat("a loop stack of ", length_, " iterations");
   }
 
  private:
-  // What histories leave behind while one is being freed.
+  // What stacks leave behind while one is being freed.
   struct DeferredFrees {
     std::vector<Tensor> tensors;
-    std::vector<std::shared_ptr<const LoopStack>> histories;
+    std::vector<std::shared_ptr<const LoopStack>> stacks;
   };
   static thread_local constinit DeferredFrees* deferred_;
 

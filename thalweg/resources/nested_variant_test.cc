@@ -15,9 +15,9 @@
 namespace thalweg {
 namespace {
 
-std::shared_ptr<const LoopStack> Longer(std::shared_ptr<const LoopStack> history,
+std::shared_ptr<const LoopStack> Longer(std::shared_ptr<const LoopStack> stack,
                                         std::vector<Tensor> record) {
-  return std::make_shared<const LoopStack>(std::move(history), std::move(record));
+  return std::make_shared<const LoopStack>(std::move(stack), std::move(record));
 }
 
 TEST(NestedVariantTest, DepthIsOneMoreThanTheDeepestValueInside) {
@@ -81,18 +81,18 @@ TEST(LoopStackTest, APushSharesTheEarlierRecordsAndChangesNobodysView) {
   EXPECT_EQ(other->earlier(), one);
   EXPECT_EQ(two->latest()[0].scalar<int>(), 2);
   EXPECT_EQ(other->latest()[0].scalar<int>(), 3);
-  EXPECT_EQ(two->DebugString(), "a history of 2 iterations");
+  EXPECT_EQ(two->DebugString(), "a loop stack of 2 iterations");
 }
 
 // A million records freed by recursion would end the stack.
-TEST(LoopStackTest, ALongHistoryIsFreedWithoutRecursion) {
-  auto history = std::make_shared<const LoopStack>();
-  for (int i = 0; i < 1000000; ++i) history = Longer(std::move(history), {});
-  EXPECT_EQ(history->length(), 1000000);
-  history.reset();
+TEST(LoopStackTest, ALongStackIsFreedWithoutRecursion) {
+  auto stack = std::make_shared<const LoopStack>();
+  for (int i = 0; i < 1000000; ++i) stack = Longer(std::move(stack), {});
+  EXPECT_EQ(stack->length(), 1000000);
+  stack.reset();
 }
 
-TEST(LoopStackTest, HistoriesWithinRecordsAreFreedWithoutRecursion) {
+TEST(LoopStackTest, StacksWithinRecordsAreFreedWithoutRecursion) {
   Tensor tensor = VariantTensor(std::make_shared<const LoopStack>());
   for (int i = 0; i < 300000; ++i) {
     tensor = VariantTensor(Longer(std::make_shared<const LoopStack>(), {tensor}));
@@ -101,7 +101,7 @@ TEST(LoopStackTest, HistoriesWithinRecordsAreFreedWithoutRecursion) {
   tensor = Tensor();
 }
 
-TEST(LoopStackTest, ARecordLivesAsLongAsAHistoryThatHasIt) {
+TEST(LoopStackTest, ARecordLivesAsLongAsAStackThatHasIt) {
   AllocatorPtr allocator = MakeCpuAllocator();
   const auto record = [&] {
     return std::vector<Tensor>{*Tensor::Allocate(*allocator, DType::kFloat, Shape{1000})};
@@ -120,7 +120,7 @@ TEST(LoopStackTest, ARecordLivesAsLongAsAHistoryThatHasIt) {
 }
 
 // What is left to free is kept by thread.
-TEST(LoopStackTest, ThreadsFreeTheirShareOfOneHistory) {
+TEST(LoopStackTest, ThreadsFreeTheirShareOfOneStack) {
   AllocatorPtr allocator = MakeCpuAllocator();
   auto trunk = std::make_shared<const LoopStack>();
   for (int i = 0; i < 1000; ++i) {

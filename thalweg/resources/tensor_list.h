@@ -100,8 +100,8 @@ class ListUpdate {
   std::shared_ptr<TensorList> list_;
 };
 
-// Variants as numbers: sums of the tensors in lists and optionals, zeros of those and of histories.
-// An element that is not set counts as zero.
+// Variants as numbers: sums of the tensors in lists and optionals, zeros of those and of loop
+// stacks. An element that is not set counts as zero.
 Result<Tensor> AddVariants(Context& ctx, const Tensor& a, const Tensor& b);
 Result<Tensor> ZerosLikeVariants(Context& ctx, const Tensor& x);
 

@@ -11,7 +11,7 @@
 namespace thalweg {
 namespace {
 
-// Deeper than lists and optionals may be nested; histories may hold those and be held by them.
+// Deeper than lists and optionals may be nested; stacks may hold those and be held by them.
 constexpr int kMaxDepth = 2 * NestedVariant::kMaxDepth;
 
 Status CheckLevel(int depth) {
@@ -149,9 +149,9 @@ Result<Variant> ZeroOptional(Context& ctx, const OptionalValue& optional, int de
 }
 
 // As many records, with zeros for those values that can have a gradient.
-Result<Variant> ZeroHistory(Context& ctx, const LoopStack& history, int depth) {
+Result<Variant> ZeroLoopStack(Context& ctx, const LoopStack& stack, int depth) {
   std::vector<const LoopStack*> records;
-  for (const LoopStack* h = &history; h->length() > 0; h = h->earlier().get()) {
+  for (const LoopStack* h = &stack; h->length() > 0; h = h->earlier().get()) {
     records.push_back(h);
   }
   auto zeros = std::make_shared<const LoopStack>();
@@ -173,8 +173,8 @@ Result<Variant> ZeroElement(Context& ctx, const Variant& x, int depth) {
   if (const auto* optional = x.As<OptionalValue>(); optional != nullptr) {
     return ZeroOptional(ctx, *optional, depth);
   }
-  if (const auto* history = x.As<LoopStack>(); history != nullptr) {
-    return ZeroHistory(ctx, *history, depth);
+  if (const auto* stack = x.As<LoopStack>(); stack != nullptr) {
+    return ZeroLoopStack(ctx, *stack, depth);
   }
   if (const auto* own = x.As<ArithmeticVariant>(); own != nullptr) return own->Zeros(ctx);
   // A key that is not there counts as zero.

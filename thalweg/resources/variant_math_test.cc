@@ -150,13 +150,13 @@ TEST_F(VariantMathTest, ZerosHaveTheStructureOfTheirVariant) {
   EXPECT_EQ(ZerosLike(nullptr).status().code(), Code::kUnimplemented);
 }
 
-TEST_F(VariantMathTest, ZerosOfAHistoryAreRecordsOfWhatHasAGradient) {
-  auto history = std::make_shared<const LoopStack>();
+TEST_F(VariantMathTest, ZerosOfAStackAreRecordsOfWhatHasAGradient) {
+  auto stack = std::make_shared<const LoopStack>();
   for (int i = 1; i <= 3; ++i) {
-    history = std::make_shared<const LoopStack>(
-        history, Elements{Tensor::Scalar(1.5F), Tensor::Scalar(i), Tensor::Scalar(2.5)});
+    stack = std::make_shared<const LoopStack>(
+        stack, Elements{Tensor::Scalar(1.5F), Tensor::Scalar(i), Tensor::Scalar(2.5)});
   }
-  const Tensor zeros = *ZerosLike(history);
+  const Tensor zeros = *ZerosLike(stack);
   const LoopStack* record = &VariantIn<LoopStack>(zeros);
   EXPECT_EQ(record->length(), 3);
   for (; record->length() > 0; record = record->earlier().get()) {
@@ -177,7 +177,7 @@ TEST_F(VariantMathTest, EveryElementOfATensorOfVariantsIsSummed) {
 }
 
 TEST_F(VariantMathTest, ADepthBeyondAllNestingIsRefusedNotRecursed) {
-  // Histories do not count as nested, so only the sum's own limit ends this.
+  // Stacks do not count as nested, so only the sum's own limit ends this.
   Value value = std::make_shared<const LoopStack>();
   for (int depth = 0; depth < 1000; ++depth) {
     value = std::make_shared<const LoopStack>(std::make_shared<const LoopStack>(),

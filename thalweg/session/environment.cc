@@ -76,6 +76,8 @@ Result<std::shared_ptr<Environment>> Environment::Make(EnvironmentOptions option
   if (registries.ops == nullptr || registries.kernels == nullptr) {
     return InvalidArgument("an environment needs a registry of operations and one of kernels");
   }
+  RETURN_IF_ERROR(registries.ops->status());
+  RETURN_IF_ERROR(registries.kernels->status());
   const std::vector<DeviceFactory> factories = registries.devices;
   std::shared_ptr<Environment> made(
       new Environment(Token{}, std::move(options), std::move(registries), std::move(base)),

@@ -114,7 +114,7 @@ struct RunOptions {
   // A number of the session's, or -1, which is inline_in_caller.
   int32_t inter_op_thread_pool = 0;
   // Not 0: members of the step's collective operations may be in steps of other sessions of the
-  // cluster that run with this key: the n-th of each meet. One at a time for each task.
+  // cluster that run with this key: the n-th of each join. One at a time for each task.
   int64_t collective_graph_key = 0;
 
   Status Validate() const;

@@ -128,9 +128,9 @@ class RecvKernel : public AsyncKernel, TransferBase {
  public:
   explicit RecvKernel(const KernelConstruction& c) : TransferBase(c) {}
   void ComputeAsync(Context& ctx, Done done) override {
-    Rendezvous& meeting = rendezvous(ctx);
-    auto call = std::make_shared<Call>(std::move(done), ctx.step().cancellation, meeting);
-    meeting.Recv(Key(ctx), [call, &ctx](Result<Delivery> got) {
+    Rendezvous& step_rendezvous = rendezvous(ctx);
+    auto call = std::make_shared<Call>(std::move(done), ctx.step().cancellation, step_rendezvous);
+    step_rendezvous.Recv(Key(ctx), [call, &ctx](Result<Delivery> got) {
       call->aborts.End();
       if (got.ok() && !got->dead) ctx.set_output(0, std::move(got->tensor));
       std::move(call->done)(got.ok() ? OkStatus() : got.status());
@@ -139,9 +139,10 @@ class RecvKernel : public AsyncKernel, TransferBase {
 
  private:
   struct Call {
-    Call(Done d, CancellationManager* cancellation, Rendezvous& meeting)
-        : done(std::move(d)),
-          aborts(cancellation, [&meeting](const Status& why) { meeting.Abort(why); }) {}
+    Call(Done d, CancellationManager* cancellation, Rendezvous& step_rendezvous)
+        : done(std::move(d)), aborts(cancellation, [&step_rendezvous](const Status& why) {
+            step_rendezvous.Abort(why);
+          }) {}
     Done done;
     ScopedCancellation aborts;
   };

@@ -13,6 +13,7 @@
 #include "thalweg/passes/late_reads.h"
 #include "thalweg/passes/prune.h"
 #include "thalweg/passes/schedule_receives.h"
+#include "thalweg/session/client_edge.h"
 #include "thalweg/session/function_gradients.h"
 
 namespace thalweg {
@@ -110,11 +111,7 @@ Status StepPlan::CheckFeeds(std::span<const Tensor> values) const {
 }
 
 RendezvousKey PartialKey(const Device& client, std::string_view kind, int number) {
-  return {.source = client.full_name(),
-          .incarnation = client.incarnation(),
-          .destination = client.full_name(),
-          .edge = StrCat(kind, "_", number),
-          .tag = 0};
+  return ClientEdge(client.full_name(), client.incarnation(), kind, number);
 }
 
 Status StepCompiler::Check(const Signature& signature) const {

@@ -6,6 +6,7 @@
 #include <new>
 #include <vector>
 
+#include "thalweg/base/cancelled_step.h"
 #include "thalweg/tensor/construction.h"
 #include "thalweg/tensor/dtype_words.h"
 #include "thalweg/tensor/small_block.h"
@@ -223,7 +224,7 @@ Result<Layout> LayoutOf(DType dtype, const Shape& shape) {
 Status GiveUp(TensorRep* rep, int64_t made) {
   rep->num_elements = made;
   Unref(rep);
-  return Cancelled("the step was cancelled");
+  return CancelledStep();
 }
 
 std::string AllocationWords(DType dtype, const Shape& shape) {

@@ -46,8 +46,8 @@ TEST_F(CaseTrialTest, EveryOperationHasAValidCaseOrAReason) {
 
 // Loops that are gradients already, and an operation that is there to refuse.
 const std::set<std::string_view> kRefuseGradients = {
-    "PreventGradient", "_AddProduct",  "_EmptyHistory", "_EndProducts",
-    "_PopHistory",     "_PushHistory", "_StartProducts"};
+    "PreventGradient", "_AddProduct",    "_EmptyLoopStack", "_EndProducts",
+    "_PopLoopStack",   "_PushLoopStack", "_StartProducts"};
 
 // kUnimplemented: of an operation that has none, or of a graph without numbers to derive.
 TEST_F(CaseTrialTest, GradientsOfValidCasesRun) {

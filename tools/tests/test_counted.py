@@ -59,6 +59,21 @@ def test_runs_again_where_the_leak_sanitizer_itself_broke_down(tmp_path):
     once = f"if [ -e {tmp_path}/ran ]; then echo '[  PASSED  ] 4 tests.'; else touch {tmp_path}/ran; {broken}; fi"
     assert "\n== a: 4 passed, 0 failed, " in run(tmp_path, "a", "--", "sh", "-c", once).stdout
     always = run(tmp_path, "b", "--", "sh", "-c", broken)
-    assert always.returncode == 1 and always.stdout.count("fatal error") == 5
+    assert always.returncode == 0 and always.stdout.count("fatal error") == 5
+    total = run(tmp_path, "--sum").stdout
+    assert "not run  b (its leaks: LeakSanitizer broke down each time)\n" in total and total.endswith("\n8 passed, 0 failed, 1 not run\n")
+    failure = run(tmp_path, "d", "--", "sh", "-c", "echo '[  FAILED  ] 1 test, listed below:'; " + broken)
+    assert "\n== d: 4 passed, 1 failed, " in failure.stdout
     leak = run(tmp_path, "c", "--", "sh", "-c", "echo '==7==ERROR: LeakSanitizer: detected memory leaks'; exit 23")
     assert leak.returncode == 1 and leak.stdout.count("leaks") == 1
+
+
+def test_a_failure_beside_tests_that_passed_has_its_reason_in_the_total(tmp_path):
+    for name, script in (("a", "echo '==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x1'; exit 1"), ("b", "exit 3"),
+                         ("c", "exit 124"), ("d", "echo 'x.cc:3:4: runtime error: load of null pointer'; exit 1"),
+                         ("e", "echo '[  FAILED  ] 2 tests, listed below:'; exit 1")):
+        assert run(tmp_path, name, "--", "sh", "-c", "echo '[  PASSED  ] 4 tests.'; " + script).returncode == 1
+    lines = run(tmp_path, "--sum").stdout.splitlines()
+    assert [line.partition("failed  ")[2] for line in lines[:5]] == [
+        "a (==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x1)", "b (ended with status 3)", "c (ran past its time)",
+        "d (x.cc:3:4: runtime error: load of null pointer)", "e"]

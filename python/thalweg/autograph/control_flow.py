@@ -16,7 +16,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from thalweg.autograph import liveness
-from thalweg.autograph.expressions import is_generator, is_loop_options
+from thalweg.autograph.expressions import at_line, is_generator, is_loop_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ def _parsed(source, at):
     for statement in statements:
         for node in ast.walk(statement):
             if hasattr(node, "lineno"):
-                ast.copy_location(node, at)
+                at_line(node, at)
     return statements
 
 

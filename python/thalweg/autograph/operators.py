@@ -142,7 +142,7 @@ class Operators:
 
     def for_statement(self, over: Iterable[Any], extra: Callable[[], Any] | None, body: Callable[[Any], None], get: Callable[[], Any],
                       put: Callable[[Any], None], names: Sequence[str], outputs: int, options: Any) -> None:
-        if hasattr(over, "_for_statement"):
+        if hasattr(over, "_for_statement") and not state.runs_at_once():
             over._for_statement(extra, body, get, put, names, outputs, options)
             return
         if state.is_tensor(over):

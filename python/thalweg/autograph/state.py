@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg import nest
+from thalweg.eager.tensor import is_eager
 from thalweg.graph import graph as graph_module, ops
 from thalweg.graph.tensor import Operation, Tensor
 from thalweg.operations import array_ops
@@ -30,8 +31,13 @@ class Undefined:
 
 
 def is_tensor(value: object) -> bool:
-    """Whether a value is known in a step only: a tensor, or a variable."""
-    return isinstance(value, Tensor) or hasattr(value, "_as_tensor")
+    """Whether a value is known in a step only: a tensor, or a variable, but where operations run at once."""
+    return (isinstance(value, Tensor) or hasattr(value, "_as_tensor")) and not (is_eager(value) or runs_at_once())
+
+
+def runs_at_once() -> bool:
+    """Whether tensors have their values: control flow is then Python's."""
+    return graph_module.get_default_graph()._executes
 
 
 def leaves(value: object) -> list[Any]:

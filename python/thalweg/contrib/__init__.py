@@ -14,7 +14,9 @@ cudnn_rnn
 data
 distributions
 eager
+estimator
 factorization
+feature_column
 framework
 graph_editor
 layers
@@ -24,6 +26,7 @@ lookup
 losses
 metrics
 opt
+predictor
 quantize
 rnn
 seq2seq

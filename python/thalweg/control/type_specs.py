@@ -135,7 +135,7 @@ class IndexedSlicesSpec(TypeSpec):
     def __init__(self, shape: ShapeLike = None, dtype: DTypeLike = dtypes.float32, indices_dtype: DTypeLike = dtypes.int64,
                  dense_shape_dtype: DTypeLike | None = None, indices_shape: ShapeLike = None) -> None:
         self._values = as_shape(shape), dtypes.as_dtype(dtype)
-        self._indices = dtypes.as_dtype(indices_dtype), as_shape(indices_shape)
+        self._indices = dtypes.as_dtype(indices_dtype), as_shape([None] if indices_shape is None else indices_shape)
         self._dense = None if dense_shape_dtype is None else dtypes.as_dtype(dense_shape_dtype)
 
     def _key(self):

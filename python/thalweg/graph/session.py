@@ -83,6 +83,8 @@ class Session(_core.Session):
 
     def __new__(cls, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None):
         graph = graph_module.get_default_graph() if graph is None else graph
+        if getattr(graph, "_executes", False):
+            graph = graph.beside()
         if not isinstance(graph, graph_module.Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         return _core.Session.__new__(cls, graph_module.environment(), graph, config=_config_bytes(config),
@@ -130,10 +132,24 @@ class Session(_core.Session):
         return f"<tf.{type(self).__name__}{where} {state}>"
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """The devices that it can use."""
+        """The devices that it can use, of all tasks where it has a server.
+
+        Returns
+        -------
+        list of DeviceAttributes
+            Each with name, device_type, memory_limit_bytes and incarnation.
+
+        Examples
+        --------
+        >>> with tw.Session() as sess:
+        ...     print(sess.list_devices()[0].name)
+        /job:localhost/replica:0/task:0/device:CPU:0
+        """
+        return [DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation) for d in self._device_messages()]
+
+    def _device_messages(self):
         from thalweg import messages
-        devices = messages.ListDevicesResponse.FromString(self._devices()).local_device
-        return [DeviceAttributes(d.name, d.device_type, d.memory_limit, d.incarnation) for d in devices]
+        return list(messages.ListDevicesResponse.FromString(self._devices()).local_device)
 
     def make_callable(self, fetches: Fetches, feed_list: Sequence[Any] | None = None,
                       accept_options: bool = False) -> Callable[..., Any]:

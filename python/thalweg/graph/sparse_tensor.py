@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from thalweg import dtypes
 from thalweg.graph import ops
 from thalweg.graph.default_session import session_of
+from thalweg.graph.graph import name_scope
 from thalweg.graph.tensor_util import constant_value_as_shape
 
 if TYPE_CHECKING:
@@ -24,12 +25,34 @@ SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "val
 
 
 class SparseTensor:
-    """values[i] is at indices[i]; everything else is zero."""
+    """A tensor of which only some elements are stored: values[i] is at indices[i], and everything else is zero.
+
+    Parameters
+    ----------
+    indices : int64 matrix, [N, rank]
+        The place of each element. Most operations take them in row-major order: see tw.sparse_reorder.
+    values : vector of any type, [N]
+    dense_shape : int64 vector, [rank]
+
+    Raises
+    ------
+    ValueError
+        The shapes do not fit each other.
+
+    Examples
+    --------
+    >>> x = tw.SparseTensor(indices=[[0, 1], [1, 0]], values=[5, 7], dense_shape=[2, 2])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.sparse_tensor_to_dense(x)))
+    [[0 5]
+     [7 0]]
+    """
 
     def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike) -> None:
-        self.indices = ops.convert_to_tensor(indices, dtype=dtypes.int64, name="indices")
-        self.values = ops.convert_to_tensor(values, name="values")
-        self.dense_shape = ops.convert_to_tensor(dense_shape, dtype=dtypes.int64, name="shape")
+        with name_scope(None, "SparseTensor", [indices, values, dense_shape]):
+            self.indices = ops.convert_to_tensor(indices, dtype=dtypes.int64, name="indices")
+            self.values = ops.convert_to_tensor(values, name="values")
+            self.dense_shape = ops.convert_to_tensor(dense_shape, dtype=dtypes.int64, name="dense_shape")
         indices, sizes = self.indices.shape.with_rank(2), self.dense_shape.shape.with_rank(1)
         indices.dims[0].merge_with(self.values.shape.with_rank(1).dims[0])
         indices.dims[1].merge_with(sizes.dims[0])

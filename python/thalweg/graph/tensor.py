@@ -85,6 +85,19 @@ class Operation(_core.Operation):
     def __repr__(self):
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
+    def __str__(self):
+        return str(self.node_def)
+
+
+def has_value(value: object) -> bool:
+    """Whether it is a tensor that has its value, as all have where operations run at once."""
+    return isinstance(value, _core.EagerTensor)
+
+
+def name_of(tensor: Tensor) -> str:
+    """The name of a tensor for a message; nothing where it has a value instead."""
+    return "" if has_value(tensor) else tensor.name
+
 
 def _refuse(what: str, instead: str) -> NoReturn:
     raise errors.OperatorNotAllowedInGraphError(f"{what} is not allowed in Graph execution. {instead}")
@@ -269,7 +282,8 @@ class IndexedSlices:
         return self.values.device
 
     def __repr__(self):
-        return f"IndexedSlices(indices={self.indices}, values={self.values})"
+        dense = "" if self.dense_shape is None else f", dense_shape={self.dense_shape}"
+        return f"IndexedSlices(indices={self.indices}, values={self.values}{dense})"
 
 
 __all__ = ["IndexedSlices", "Operation", "Tensor", "dims_of"]

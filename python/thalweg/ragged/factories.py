@@ -70,7 +70,7 @@ def _array_dtype(pylist):
 
 
 def _constant(pylist, dtype, ragged_rank, inner_shape, dense, ragged):
-    """`dense(values, dtype, shape)` and `ragged(values, splits)` make what is asked for."""
+    """`dense(values, dtype, shape, name)` and `ragged(values, splits)` make what is asked for."""
     if dtype is None:
         dtype = _array_dtype(pylist)
     if ragged_rank is not None and not isinstance(ragged_rank, int):
@@ -80,7 +80,7 @@ def _constant(pylist, dtype, ragged_rank, inner_shape, dense, ragged):
             raise ValueError(f"Invalid pylist={pylist!r}: incompatible with ragged_rank={ragged_rank}")
         if inner_shape:
             raise ValueError(f"Invalid pylist={pylist!r}: incompatible with dim(inner_shape)={len(inner_shape)}")
-        return dense(pylist, dtype, ())
+        return dense(pylist, dtype, (), None)
     if ragged_rank is not None and ragged_rank < 0:
         raise ValueError(f"Invalid ragged_rank={ragged_rank}: must be nonnegative")
     scalar_depth, max_depth = _depths(pylist)
@@ -107,7 +107,7 @@ def _constant(pylist, dtype, ragged_rank, inner_shape, dense, ragged):
         for row in values:
             nested[-1].append(nested[-1][-1] + len(row))
         values = [item for row in values for item in row]
-    made = dense(values, dtype, (len(values), *inner_shape))
+    made = dense(values, dtype, (len(values), *inner_shape), "values" if nested else None)
     for splits in reversed(nested):
         made = ragged(made, splits)
     return made
@@ -141,8 +141,8 @@ def constant(pylist: Any, dtype: DTypeLike | None = None, ragged_rank: int | Non
     """
     splits_dtype = partitions.splits_dtype(row_splits_dtype)
 
-    def dense(values, dtype, shape):
-        return dense_constant(values, dtype, shape=shape)
+    def dense(values, dtype, shape, name):
+        return dense_constant(values, dtype, shape=shape, name=name or "Const")
     with name_scope(name, "RaggedConstant"):
         return _constant(pylist, dtype, ragged_rank, inner_shape, dense, lambda values, splits: RaggedTensor._of(
             values, dense_constant(splits, splits_dtype)))
@@ -154,7 +154,7 @@ def constant_value(pylist: Any, dtype: DTypeLike | None = None, ragged_rank: int
     splits_dtype = partitions.splits_dtype(row_splits_dtype).as_numpy_dtype
     wanted = dtype.as_numpy_dtype if isinstance(dtype, dtypes.DType) else dtype
 
-    def dense(values, kind, shape):
+    def dense(values, kind, shape, _name):
         return np.reshape(np.array(values, dtype=kind), shape)
     return _constant(pylist, wanted, ragged_rank, inner_shape, dense, lambda values, splits: RaggedTensorValue(
         values, np.array(splits, dtype=splits_dtype)))

@@ -122,6 +122,7 @@ class ConcreteFunction:
                     if r is not None and not isinstance(r, Operation)]
         self.graph, self.inputs, self.outputs = body, [t for t in flat if isinstance(t, Tensor)], made
         self.made_variables = body.made_variables
+        self._variables_read = list(body.__dict__.get("_variables_read", {}).values())  # where operations run at once
         self._captured = list(body._captures)
         inputs = self.inputs + list(body._captures.values())
         definition, library = functions.definition_of(body, "_", inputs, made)
@@ -159,12 +160,16 @@ class ConcreteFunction:
         if len(tensors) != len(self.inputs):
             raise TypeError(f"{self.name} takes {len(self.inputs)} tensors, got {len(tensors)}")
         given = [ops.convert_to_tensor(t, dtype=i.dtype) for t, i in zip(tensors, self.inputs)]
+        for variable in self._variables_read:
+            variable._is_read()
         if self._is_written_out:
             return self._write_out(given)
         op = "StatefulPartitionedCall" if self._stateful else "PartitionedCall"
         types = [t.dtype.base_dtype for t in self.outputs]
         made = ops.apply(op, [given + self._captured], {"Tout": types, "f": self._traced})
         if not self.outputs:
+            if graph_module.get_default_graph()._executes:
+                return self._packed([])
             return made if isinstance(made, Operation) else graph_module.get_default_graph().get_operations()[-1]
         made = list(made) if isinstance(made, (list, tuple)) else [made]
         for outside, inside in zip(made, self.outputs):

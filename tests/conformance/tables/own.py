@@ -462,7 +462,7 @@ def programs():
 
     yield from {op: of(loop) for op in ("LoopCond", "NextIteration")}.items()
     yield from {op: of(lambda: tw.reduce_sum(loop(256)[1])) for op in ("_PackMatrix", "_PackedMatMul")}.items()
-    yield from {op: of(loop_gradient) for op in ("_EmptyHistory", "_PushHistory", "_PopHistory")}.items()
+    yield from {op: of(loop_gradient) for op in ("_EmptyLoopStack", "_PushLoopStack", "_PopLoopStack")}.items()
     yield from {op: of(lambda: loop_gradient(64)) for op in ("_StartProducts", "_AddProduct", "_EndProducts")}.items()
     yield from {op: of(second_device) for op in ("_Send", "_Recv")}.items()
     yield "_FusedMatMul", of(lambda: tw.nn.relu(tw.nn.bias_add(tw.matmul(fed(2, 3), fed(3, 4)), fed(4))))

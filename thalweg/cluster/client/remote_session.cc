@@ -300,7 +300,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     const std::optional<int64_t> none;
     namespace Options = pb::CallableOptions;
     constexpr size_t kMostCallables = 1000;
-    constexpr std::chrono::seconds kMeeting{5};
+    constexpr std::chrono::seconds kConnectTimeout{5};
     OwnedMessage request(pb::MakeCallableRequest::Descriptor());
     std::string key;
     for (const auto& [name, value] : feeds) key += StrCat("<", name, "\n");
@@ -309,7 +309,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     MutexLock lock(mutex_);
     if (!std::exchange(greeted_, true) && !master_->plain_address().empty()) {
       Result<std::unique_ptr<ChannelClient>> client =
-          ChannelClient::Connect(master_->plain_address(), *environment_, kMeeting);
+          ChannelClient::Connect(master_->plain_address(), *environment_, kConnectTimeout);
       if (client.ok()) channel_ = *std::move(client);
     }
     if (channel_ == nullptr || channel_->closed()) return none;

@@ -41,7 +41,7 @@ Result<PartialShape> InstanceShape(const CollectiveCall& call) {
   return PartialShape(shape);
 }
 
-// InvalidArgument and Unimplemented for groups whose members cannot meet by buffers.
+// InvalidArgument and Unimplemented for groups whose members cannot exchange buffers.
 Status CheckMembers(const CollectiveGroup& group) {
   std::vector<std::string_view> tasks;
   for (const CollectiveGroup::Member& member : group.members) {

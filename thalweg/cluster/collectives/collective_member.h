@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CollectiveMember: a member of a collective operation on its way to the task where all meet, and
+// CollectiveMember: a member of a collective operation on its way to the task where all join, and
 // what it gets there. It travels as a RecvBuf: the member asks for the result's buffer, and brings
 // its own value in the request's transport options.
 //

@@ -35,17 +35,16 @@ class RemoteMember final : DoneSink {
   }
 
   // Ends with the answer, and is gone.
-  static void Meet(std::unique_ptr<RemoteMember> self, CollectiveJoinOptions meeting,
+  static void Join(std::unique_ptr<RemoteMember> self, CollectiveJoinOptions join,
                    CollectiveMember member) {
     RemoteMember* const remote = self.release();
     remote->device_ = member.call.device.ToString();
     remote->context_.Bind(&remote->step_, member.tag);
     Done done(remote, 0);
-    const auto instance = CollectiveInstance::At(*meeting.instances, member.call.keys, member.tag);
+    const auto instance = CollectiveInstance::At(*join.instances, member.call.keys, member.tag);
     if (!instance.ok()) return std::move(done)(instance.status());
     remote->instance_ = *instance;
-    (*instance)->Meet(std::move(meeting), remote->context_, std::move(member.call),
-                      std::move(done));
+    (*instance)->Join(std::move(join), remote->context_, std::move(member.call), std::move(done));
   }
 
  private:
@@ -160,15 +159,15 @@ std::shared_ptr<ResourceManager> CollectiveRendezvous::At(const std::string& ste
   return made;
 }
 
-CollectiveJoinOptions CollectiveRendezvous::MeetingAt(std::shared_ptr<ResourceManager> instances,
-                                                      double timeout_seconds) {
-  CollectiveJoinOptions meeting;
-  meeting.instances = instances.get();
-  meeting.keep = std::move(instances);
-  meeting.timeout_seconds = timeout_seconds;
-  meeting.timer = &environment_.timer();
-  meeting.clock = &environment_.clock();
-  return meeting;
+CollectiveJoinOptions CollectiveRendezvous::JoinOptionsAt(
+    std::shared_ptr<ResourceManager> instances, double timeout_seconds) {
+  CollectiveJoinOptions join;
+  join.instances = instances.get();
+  join.keep = std::move(instances);
+  join.timeout_seconds = timeout_seconds;
+  join.timer = &environment_.timer();
+  join.clock = &environment_.clock();
+  return join;
 }
 
 void CollectiveRendezvous::Join(const std::string& leader, const std::string& step, Context& ctx,
@@ -176,10 +175,10 @@ void CollectiveRendezvous::Join(const std::string& leader, const std::string& st
   if (leader != peers_.self()) {
     return Ask(leader, step, ctx, std::move(call), timeout_seconds, std::move(done));
   }
-  CollectiveJoinOptions meeting = MeetingAt(At(step), timeout_seconds);
-  const auto instance = CollectiveInstance::At(*meeting.instances, call.keys, ctx.tag());
+  CollectiveJoinOptions join = JoinOptionsAt(At(step), timeout_seconds);
+  const auto instance = CollectiveInstance::At(*join.instances, call.keys, ctx.tag());
   if (!instance.ok()) return std::move(done)(instance.status());
-  (*instance)->Meet(std::move(meeting), ctx, std::move(call), std::move(done));
+  (*instance)->Join(std::move(join), ctx, std::move(call), std::move(done));
 }
 
 void CollectiveRendezvous::Ask(const std::string& leader, const std::string& step, Context& ctx,
@@ -238,7 +237,7 @@ std::string CollectiveRendezvous::WaitsFor(const std::string& leader, const std:
                                            const CollectiveKeys& keys, uint64_t tag) {
   if (leader != peers_.self()) {
     return StrCat("group ", keys.group_key, ", instance ", keys.instance_key, ", whose ",
-                  keys.group_size, " members meet at ", leader);
+                  keys.group_size, " members join at ", leader);
   }
   return CollectiveInstance::Describe(*At(step), keys, tag);
 }
@@ -247,10 +246,10 @@ void CollectiveRendezvous::Answer(const Message& request, CancellationManager* c
                                   Answered done) {
   Result<CollectiveMember> member = DecodeCollectiveMember(request, environment_.allocator().get());
   if (!member.ok()) return done(member.status());
-  CollectiveJoinOptions meeting = MeetingAt(At(member->step), member->timeout_seconds);
-  meeting.may_leave = true;
-  RemoteMember::Meet(std::make_unique<RemoteMember>(environment_, cancellation, std::move(done)),
-                     std::move(meeting), *std::move(member));
+  CollectiveJoinOptions join = JoinOptionsAt(At(member->step), member->timeout_seconds);
+  join.may_leave = true;
+  RemoteMember::Join(std::make_unique<RemoteMember>(environment_, cancellation, std::move(done)),
+                     std::move(join), *std::move(member));
 }
 
 void StepCollectives::Join(Context& ctx, CollectiveCall call, double timeout_seconds, Done done) {

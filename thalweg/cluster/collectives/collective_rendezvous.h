@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CollectiveRendezvous: where collective operations meet whose members are in several tasks. Each
-// session has a leader, a task at which all members of its steps meet: those of that task come by
+// CollectiveRendezvous: that of collective operations whose members are in several tasks. Each
+// session has a leader, a task that all members of its steps join: those of that task come by
 // themselves, the others by RecvBuf (CollectiveMember), which brings the value and waits for the
 // result. StepCollectives: what a step shows its kernels of it.
 //
@@ -10,7 +10,7 @@
 //
 // Where tasks of TensorFlow's are members, all hand buffers to each other instead, in their way
 // (Exchange). Else the last member computes, as within a task: ranks and bits are the same.
-// Meetings that nobody waits at are forgotten, but the newest.
+// Instances that nobody waits at are forgotten, but the newest.
 // Ownership: outlives its steps; a cancellation lives until its answer.
 // Threads: every member from any.
 // Errors: everybody's. A member whose call ends before all have come has left: its step ends for a
@@ -84,8 +84,8 @@ class CollectiveRendezvous {
  private:
   // The instances of a step.
   std::shared_ptr<ResourceManager> At(const std::string& step) EXCLUDES(mutex_);
-  CollectiveJoinOptions MeetingAt(std::shared_ptr<ResourceManager> instances,
-                                  double timeout_seconds);
+  CollectiveJoinOptions JoinOptionsAt(std::shared_ptr<ResourceManager> instances,
+                                      double timeout_seconds);
   void Ask(const std::string& leader, const std::string& step, Context& ctx, CollectiveCall call,
            double timeout_seconds, Done done);
 
@@ -114,7 +114,7 @@ class StepCollectives : public CollectiveRemote {
  private:
   // The number of its session, as LeaderOf knows it.
   virtual uint32_t master() = 0;
-  // Null: its members meet.
+  // Null: its members join at the leader.
   virtual std::shared_ptr<BufferTransport> buffers() { return nullptr; }
 
   CollectiveRendezvous* const rendezvous_;

@@ -37,7 +37,7 @@ struct ClusterSessionOptions {
   // are.
   std::shared_ptr<SessionCluster> own_cluster;
   std::shared_ptr<Health> own_health;
-  // The task where members of collective operations meet; "": the first of the session's tasks.
+  // The task where members of collective operations join; "": the first of the session's tasks.
   std::string collective_leader;
   // Values of other tasks are asked for when they are soon needed: passes/schedule_receives.h.
   bool schedule_receives = false;

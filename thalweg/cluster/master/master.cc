@@ -106,14 +106,8 @@ bool MasterSession::IsNew(int64_t request_id) {
   return true;
 }
 
-struct Master::Entry {
-  std::string_view name;
-  const MessageDescriptor& (*request)();
-  Method method;
-};
-
-const Master::Entry* Master::FindMethod(std::string_view method) {
-  static constexpr std::array<Entry, 10> kMethods = {{
+const ServiceMethod<Master::Method>* Master::Find(std::string_view method) {
+  static constexpr std::array<ServiceMethod<Method>, 10> kMethods = {{
       {"CloseSession", &pb::CloseSessionRequest::Descriptor, &Master::CloseSession},
       {"CreateSession", &pb::CreateSessionRequest::Descriptor, &Master::CreateSession},
       {"ExtendSession", &pb::ExtendSessionRequest::Descriptor, &Master::ExtendSession},
@@ -125,22 +119,18 @@ const Master::Entry* Master::FindMethod(std::string_view method) {
       {"RunCallable", &pb::RunCallableRequest::Descriptor, &Master::RunCallable},
       {"RunStep", &pb::RunStepRequest::Descriptor, &Master::RunStep},
   }};
-  for (const Entry& entry : kMethods) {
-    if (entry.name == method) return &entry;
-  }
-  return nullptr;
+  return FindMethod(kMethods, method);
 }
 
 const MessageDescriptor* Master::RequestType(std::string_view method) {
-  const Entry* const entry = FindMethod(method);
-  return entry == nullptr ? nullptr : &entry->request();
+  return RequestTypeOf(Find(method));
 }
 
 Result<OwnedMessage> Master::Call(std::string_view method, const Message& request,
                                   const MasterCall& call) {
-  const Entry* const entry = FindMethod(method);
-  if (entry == nullptr) return Unimplemented("the master has no method ", method);
-  return (this->*entry->method)(request, call);
+  const ServiceMethod<Method>* const found = Find(method);
+  if (found == nullptr) return Unimplemented("the master has no method ", method);
+  return (this->*found->handler)(request, call);
 }
 
 Result<Master::SessionPtr> Master::FindSession(const Message& request, int field) {

@@ -23,6 +23,7 @@
 
 #include "thalweg/base/cancellation.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/cluster/peers/method_table.h"
 #include "thalweg/cluster/spec/service_limits.h"
 #include "thalweg/proto/message.h"
 #include "thalweg/session/session.h"
@@ -112,8 +113,7 @@ class Master {
  private:
   using SessionPtr = std::shared_ptr<MasterSession>;
   using Method = Result<OwnedMessage> (Master::*)(const Message&, const MasterCall&);
-  struct Entry;
-  static const Entry* FindMethod(std::string_view method);
+  static const ServiceMethod<Method>* Find(std::string_view method);
 
   Result<OwnedMessage> CreateSession(const Message& request, const MasterCall& call);
   Result<OwnedMessage> ExtendSession(const Message& request, const MasterCall& call);

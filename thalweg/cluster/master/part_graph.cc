@@ -10,6 +10,7 @@
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/session/bound_functions.h"
+#include "thalweg/session/client_edge.h"
 
 namespace thalweg {
 namespace {
@@ -35,12 +36,7 @@ ExportOptions ExportFor(PeerVersion version) {
 }  // namespace
 
 RendezvousKey PartGraphs::ClientKey(int device, const char* kind, int number) const {
-  const std::string& name = device_names_[device];
-  return {.source = name,
-          .incarnation = device_incarnations_[device],
-          .destination = name,
-          .edge = StrCat(kind, "_", number),
-          .tag = 0};
+  return ClientEdge(device_names_[device], device_incarnations_[device], kind, number);
 }
 
 Result<OwnedMessage> PartGraphs::Make(const StepPartition& part, RemotePart* remote) {

@@ -67,7 +67,8 @@ bool PartRegistration::HasForeignCollectives() const {
 }
 
 Status PartRegistration::RegisterForChannels() {
-  constexpr std::chrono::nanoseconds kMeeting = std::chrono::seconds(3);  // with who is there
+  constexpr std::chrono::nanoseconds kConnectTimeout =
+      std::chrono::seconds(3);  // with who is there
   const RunnerContext& context = runner_.context_;
   std::vector<std::string> tasks;
   for (const StepPartition& part : request_.parts) {
@@ -78,7 +79,7 @@ Status PartRegistration::RegisterForChannels() {
   const Health::Watch watch(context.health, {.tasks = std::move(tasks)},
                             [&](const Status& why) { calls.Cancel(why); });
   ChannelPlanner planner(context.channels, context.peers.self(),
-                         {.timeout = std::min(Timeout(), kMeeting), .cancellation = &calls});
+                         {.timeout = std::min(Timeout(), kConnectTimeout), .cancellation = &calls});
   RETURN_IF_ERROR(context.channels.steps().AddSession(runner_.SessionNumber()));
   for (const StepPartition& part : request_.parts) {
     Status status = IsHere(part) ? planner.AddHere(*part.step.graph) : Register(part, &planner);

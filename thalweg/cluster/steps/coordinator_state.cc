@@ -3,7 +3,7 @@
 
 namespace thalweg {
 
-CoordinatorState::Reaction CoordinatorState::Note(const Status& why, bool derived, Time now) {
+CoordinatorState::Reaction CoordinatorState::Note(const Status& why, bool derived, StepTime now) {
   const bool first = status_.ok();
   if (first || (derived_ && !derived && !closed())) {
     status_ = why;
@@ -21,7 +21,7 @@ CoordinatorState::Reaction CoordinatorState::Done(size_t who) {
 }
 
 CoordinatorState::Reaction CoordinatorState::Failed(size_t who, const Status& why, bool derived,
-                                                    Time now) {
+                                                    StepTime now) {
   if (answered_[who]) return {.closed = closed()};
   const bool was_given_up = given_up_;
   if (was_given_up) return {.closed = true};
@@ -32,12 +32,12 @@ CoordinatorState::Reaction CoordinatorState::Failed(size_t who, const Status& wh
   return {.cancel = noted.cancel && open_ > 0, .closed = closed()};
 }
 
-CoordinatorState::Reaction CoordinatorState::Stop(const Status& why, bool derived, Time now) {
+CoordinatorState::Reaction CoordinatorState::Stop(const Status& why, bool derived, StepTime now) {
   if (closed()) return {.closed = true};
   return Note(why, derived, now);
 }
 
-CoordinatorState::Reaction CoordinatorState::Tick(Time now) {
+CoordinatorState::Reaction CoordinatorState::Tick(StepTime now) {
   if (closed()) return {.closed = true};
   if (closing()) {
     given_up_ = now >= give_up_;

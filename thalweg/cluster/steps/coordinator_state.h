@@ -14,48 +14,49 @@
 // second are named and not waited for.
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <vector>
 
 #include "thalweg/base/status.h"
+#include "thalweg/cluster/steps/step_time.h"
 
 namespace thalweg {
 
 class CoordinatorState {
  public:
-  using Time = std::chrono::nanoseconds;  // since any fixed point
-  static constexpr Time kPatience = std::chrono::seconds(1);
+  static constexpr StepTime kPatience = std::chrono::seconds(1);
 
   struct Reaction {
     bool cancel = false;  // tell those who have not answered, once
     bool closed = false;  // the outcome is settled
   };
 
-  // `deadline`: Time::max() for none.
-  CoordinatorState(size_t participants, Time deadline)
+  // `deadline`: StepTime::max() for none.
+  CoordinatorState(size_t participants, StepTime deadline)
       : deadline_(deadline), answered_(participants), open_(participants) {}
 
   Reaction Done(size_t who);
-  Reaction Failed(size_t who, const Status& why, bool derived, Time now);
+  Reaction Failed(size_t who, const Status& why, bool derived, StepTime now);
   // Will never answer.
-  Reaction Lost(size_t who, const Status& why, Time now) { return Failed(who, why, false, now); }
+  Reaction Lost(size_t who, const Status& why, StepTime now) {
+    return Failed(who, why, false, now);
+  }
   // The step is to end: its client cancelled it, or the master's own part failed.
-  Reaction Stop(const Status& why, bool derived, Time now);
-  Reaction Tick(Time now);
+  Reaction Stop(const Status& why, bool derived, StepTime now);
+  Reaction Tick(StepTime now);
 
   bool closed() const { return open_ == 0 || given_up_; }
   bool closing() const { return !status_.ok(); }
   bool awaits(size_t who) const { return !answered_[who]; }
   const Status& status() const { return status_; }
-  // When Tick has something to do; Time::max(): never.
-  Time next_tick() const { return closing() ? give_up_ : deadline_; }
+  // When Tick has something to do; StepTime::max(): never.
+  StepTime next_tick() const { return closing() ? give_up_ : deadline_; }
 
  private:
-  Reaction Note(const Status& why, bool derived, Time now);
+  Reaction Note(const Status& why, bool derived, StepTime now);
 
-  const Time deadline_;
-  Time give_up_{};
+  const StepTime deadline_;
+  StepTime give_up_{};
   std::vector<bool> answered_;
   size_t open_;
   Status status_;

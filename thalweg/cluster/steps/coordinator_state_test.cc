@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr CoordinatorState::Time kNever = CoordinatorState::Time::max();
+constexpr StepTime kNever = StepTime::max();
 
 TEST(CoordinatorStateTest, AStepIsOkWhenEverybodyIsDone) {
   CoordinatorState coordinator(2, kNever);

@@ -166,7 +166,7 @@ class RpcStepTable {
   // Ends the step, or refuses it should it still come.
   void Erase(int64_t id, Status reason) EXCLUDES(mutex_);
   void EraseAll(const Status& reason) EXCLUDES(mutex_);
-  // Where the steps' collective operations meet, which outlives them: set before the first step.
+  // The rendezvous of the steps' collective operations outlives them: set before the first step.
   void set_collectives(CollectiveRendezvous* collectives) { collectives_ = collectives; }
   CollectiveRendezvous* collectives() const { return collectives_; }
   // What the steps receive from other tasks.

@@ -9,8 +9,8 @@
 namespace thalweg {
 namespace {
 
-StepCoordinator::Time DeadlineOf(const CoordinateRequest& request, StepCoordinator::Time now) {
-  constexpr auto kMost = StepCoordinator::Time::max();
+StepTime DeadlineOf(const CoordinateRequest& request, StepTime now) {
+  constexpr auto kMost = StepTime::max();
   if (request.timeout.count() <= 0 || request.timeout > kMost - now - request.grace) return kMost;
   return now + request.timeout + request.grace;
 }
@@ -25,7 +25,7 @@ size_t NumFetches(const CoordinateRequest& request) {
 
 StepCoordinator::StepCoordinator(const CoordinateRequest& request,
                                  std::shared_ptr<ChannelRendezvous> rendezvous, ChannelHub& hub,
-                                 Time now)
+                                 StepTime now)
     : request_(request),
       names_tasks_(request.names_tasks),
       is_traced_(request.trace.any()),
@@ -41,7 +41,7 @@ StepCoordinator::StepCoordinator(const CoordinateRequest& request,
   }
 }
 
-void StepCoordinator::Start(uint64_t lowest_open, Time now) {
+void StepCoordinator::Start(uint64_t lowest_open, StepTime now) {
   for (size_t i = 0; i < request_.parts.size(); ++i) {
     const RemoteStepPart& part = request_.parts[i];
     for (const auto& [number, edge] : part.fetches) {
@@ -51,7 +51,7 @@ void StepCoordinator::Start(uint64_t lowest_open, Time now) {
   for (const RemoteStepPart& part : request_.parts) StartPart(part, lowest_open, now);
 }
 
-void StepCoordinator::StartPart(const RemoteStepPart& part, uint64_t lowest_open, Time now) {
+void StepCoordinator::StartPart(const RemoteStepPart& part, uint64_t lowest_open, StepTime now) {
   if (part.connection->closed()) {
     return Lost(*part.connection,
                 Unavailable("the channel to ", part.connection->peer(), " is closed"), now);
@@ -125,7 +125,7 @@ void StepCoordinator::React(const CoordinatorState::Reaction& reaction) {
   NoteEnd();
 }
 
-void StepCoordinator::Done(const Connection& connection, Time now) {
+void StepCoordinator::Done(const Connection& connection, StepTime now) {
   const int part = FindPart(connection);
   if (part < 0) return;
   if (is_traced_) {
@@ -146,7 +146,7 @@ bool StepCoordinator::IsTrace(const Connection& connection, const TensorHead& he
 }
 
 void StepCoordinator::Traced(const Connection& connection, const TensorHead& head, Tensor told,
-                             Time now) {
+                             StepTime now) {
   const int part = FindPart(connection);
   if (head.dead || told.dtype() != DType::kUint8) {
     return Failed(connection, Internal("a part told of its run what are no bytes"), false, now);
@@ -164,7 +164,7 @@ void StepCoordinator::Traced(const Connection& connection, const TensorHead& hea
 }
 
 void StepCoordinator::Failed(const Connection& connection, const Status& why, bool derived,
-                             Time now) {
+                             StepTime now) {
   const int part = FindPart(connection);
   if (part < 0) return;
   const Status named =
@@ -178,7 +178,7 @@ void StepCoordinator::Failed(const Connection& connection, const Status& why, bo
   React(reaction);
 }
 
-void StepCoordinator::Lost(const Connection& connection, const Status& why, Time now) {
+void StepCoordinator::Lost(const Connection& connection, const Status& why, StepTime now) {
   const int part = FindPart(connection);
   if (part < 0) return;
   bool answered = false;
@@ -195,7 +195,7 @@ void StepCoordinator::Lost(const Connection& connection, const Status& why, Time
   }
 }
 
-void StepCoordinator::Stop(const Status& why, bool derived, Time now) {
+void StepCoordinator::Stop(const Status& why, bool derived, StepTime now) {
   CoordinatorState::Reaction reaction;
   {
     MutexLock lock(mutex_);
@@ -206,7 +206,7 @@ void StepCoordinator::Stop(const Status& why, bool derived, Time now) {
   rendezvous_->Abort(why);
 }
 
-void StepCoordinator::Tick(Time now) {
+void StepCoordinator::Tick(StepTime now) {
   CoordinatorState::Reaction reaction;
   bool late = false;
   {
@@ -245,7 +245,7 @@ Status StepCoordinator::Await(const Clock& clock) {
   }
   while (!ended_.load(std::memory_order_acquire)) {
     limited_.store(false);
-    Time next{};
+    StepTime next{};
     {
       MutexLock lock(mutex_);
       next = state_.closed() ? deadline_ : state_.next_tick();
@@ -255,7 +255,7 @@ Status StepCoordinator::Await(const Clock& clock) {
           return ended_.load(std::memory_order_acquire) || limited_.load(std::memory_order_acquire);
         },
         Clock::TimePoint(next));
-    if (const Time now = clock.Now().time_since_epoch(); now >= next) Tick(now);
+    if (const StepTime now = clock.Now().time_since_epoch(); now >= next) Tick(now);
   }
   MutexLock lock(mutex_);
   if (state_.status().ok()) return late_error_;

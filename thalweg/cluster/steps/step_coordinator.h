@@ -53,34 +53,33 @@ struct CoordinateRequest {
 
 class StepCoordinator {
  public:
-  using Time = CoordinatorState::Time;
   // `request` outlives Await.
   StepCoordinator(const CoordinateRequest& request, std::shared_ptr<ChannelRendezvous> rendezvous,
-                  ChannelHub& hub, Time now);
+                  ChannelHub& hub, StepTime now);
 
   ChannelRendezvous& rendezvous() { return *rendezvous_; }
   // "the end of its part of TASK" for each that has not answered.
   void AppendOwed(std::vector<std::string>* owed) EXCLUDES(mutex_);
-  void Start(uint64_t lowest_open, Time now);
+  void Start(uint64_t lowest_open, StepTime now);
   // The part of this task has ended.
   void EndHere() { here_done_.store(true, std::memory_order_release); }
   Status Await(const Clock& clock) EXCLUDES(mutex_);
 
   // What happens to it. Of a connection that takes no part: nothing.
-  void Done(const Connection& connection, Time now) EXCLUDES(mutex_);
+  void Done(const Connection& connection, StepTime now) EXCLUDES(mutex_);
   // Whether a tensor is what a part tells of its run, which says that it is done.
   bool IsTrace(const Connection& connection, const TensorHead& head) const;
-  void Traced(const Connection& connection, const TensorHead& head, Tensor told, Time now)
+  void Traced(const Connection& connection, const TensorHead& head, Tensor told, StepTime now)
       EXCLUDES(mutex_);
-  void Failed(const Connection& connection, const Status& why, bool derived, Time now)
+  void Failed(const Connection& connection, const Status& why, bool derived, StepTime now)
       EXCLUDES(mutex_);
-  void Lost(const Connection& connection, const Status& why, Time now) EXCLUDES(mutex_);
-  void Stop(const Status& why, bool derived, Time now) EXCLUDES(mutex_);
+  void Lost(const Connection& connection, const Status& why, StepTime now) EXCLUDES(mutex_);
+  void Stop(const Status& why, bool derived, StepTime now) EXCLUDES(mutex_);
 
  private:
-  void StartPart(const RemoteStepPart& part, uint64_t lowest_open, Time now);
+  void StartPart(const RemoteStepPart& part, uint64_t lowest_open, StepTime now);
   void Expect(const ChannelEdge& edge, size_t fetch);
-  void Tick(Time now) EXCLUDES(mutex_);
+  void Tick(StepTime now) EXCLUDES(mutex_);
   void Fetched(const Status& status) EXCLUDES(mutex_);
   int FindPart(const Connection& connection) const;
   void React(const CoordinatorState::Reaction& reaction) EXCLUDES(mutex_);
@@ -94,7 +93,7 @@ class StepCoordinator {
   const bool is_traced_;
   const std::shared_ptr<ChannelRendezvous> rendezvous_;
   ChannelHub& hub_;
-  const Time deadline_;
+  const StepTime deadline_;
   std::atomic<bool> ended_{false};  // all parts but this task's
   std::atomic<bool> here_done_;
   std::atomic<bool> limited_{false};  // since Await looked, there is a limit to the wait

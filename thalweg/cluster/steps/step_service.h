@@ -57,7 +57,7 @@ class StepService : public ConnectionHandler {
   const AllocatorPtr& allocator() const { return allocator_; }
 
   uint64_t incarnation() const { return incarnation_; }
-  // Where the steps' collective operations meet, which outlives them: set before the first step.
+  // The rendezvous of the steps' collective operations outlives them: set before the first step.
   void set_collectives(CollectiveRendezvous* collectives) { collectives_ = collectives; }
 
   // A session whose steps may come. AlreadyExists: it cannot be told from another. It ends with its

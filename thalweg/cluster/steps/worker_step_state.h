@@ -22,12 +22,10 @@
 #include <vector>
 
 #include "thalweg/base/status.h"
+#include "thalweg/cluster/steps/step_time.h"
 #include "thalweg/cluster/transport/message.h"
 
 namespace thalweg {
-
-// Since any fixed point.
-using StepTime = std::chrono::nanoseconds;
 
 struct StepReaction {
   enum Kind {

@@ -142,7 +142,7 @@ void ChannelHub::Rearm(View& view) {
   if (const Armed armed = armed_.load(); armed != kNot && !ArmAll(view, armed)) OnDoorbell();
 }
 
-void ChannelHub::WorkUntil(const std::function<bool()>& ready, SteadyTime until) {
+void ChannelHub::WorkUntil(const std::function<bool()>& ready, Clock::TimePoint until) {
   if (ready()) return;
   View view;
   Sleeper self{.ready = ready};
@@ -173,7 +173,7 @@ bool ChannelHub::LookUntil(View& view, const std::function<bool()>& ready) {
 }
 
 // Until something has come for this thread, or it is to lead.
-void ChannelHub::Sleep(View& view, Sleeper& self, SteadyTime until) {
+void ChannelHub::Sleep(View& view, Sleeper& self, Clock::TimePoint until) {
   const uint32_t key = self.word.load();
   bool leads = false;
   {
@@ -206,7 +206,7 @@ void ChannelHub::Sleep(View& view, Sleeper& self, SteadyTime until) {
   if (leads) Tick();
 }
 
-void ChannelHub::SleepAsLeader(View& view, Sleeper& self, uint32_t key, SteadyTime until) {
+void ChannelHub::SleepAsLeader(View& view, Sleeper& self, uint32_t key, Clock::TimePoint until) {
   std::vector<FutexWord> words;
   armed_.store(kWakeLeader);  // before they are: whoever disarms them then arms them again
   if (ArmAll(view, kWakeLeader, &words) && !self.ready()) {
@@ -342,7 +342,7 @@ void ChannelHub::Lead() {
     Sleeper self{.ready = has_job, .of_hub = true};
     const uint32_t key = self.word.load();
     if (!BeginSleep(self)) return Rearm(view);
-    SleepAsLeader(view, self, key, SteadyTime::max());
+    SleepAsLeader(view, self, key, Clock::TimePoint::max());
     Tick();
     if (!EndSleep(self)) return Rearm(view);
     armed_.store(kNot);

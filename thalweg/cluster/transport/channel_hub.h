@@ -27,6 +27,7 @@
 #include <string_view>
 #include <vector>
 
+#include "thalweg/base/clock.h"
 #include "thalweg/base/idle_poller.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/thread.h"
@@ -89,7 +90,6 @@ class Connection : public ChannelSink, public std::enable_shared_from_this<Conne
 
 class ChannelHub : public IdlePoller {
  public:
-  using SteadyTime = std::chrono::steady_clock::time_point;
   explicit ChannelHub(ConnectionHandler& handler) : handler_(handler) {}
   ~ChannelHub() override { Stop(); }
 
@@ -100,10 +100,10 @@ class ChannelHub : public IdlePoller {
   // Handles what has arrived; whether there was anything.
   bool Poll() EXCLUDES(mutex_);
   void WorkUntil(const std::function<bool()>& ready) override {
-    WorkUntil(ready, SteadyTime::max());
+    WorkUntil(ready, Clock::TimePoint::max());
   }
   // Or until then.
-  void WorkUntil(const std::function<bool()>& ready, SteadyTime until) EXCLUDES(mutex_);
+  void WorkUntil(const std::function<bool()>& ready, Clock::TimePoint until) EXCLUDES(mutex_);
   void Wake() override;
   // Called by the hub some ten times a second while there are connections.
   void OnTick(std::function<void()> tick) { tick_ = std::move(tick); }
@@ -141,8 +141,9 @@ class ChannelHub : public IdlePoller {
   bool ArmAll(View& view, Armed how, std::vector<FutexWord>* words = nullptr) EXCLUDES(mutex_);
   void DisarmAll(View& view) EXCLUDES(mutex_);
   void Rearm(View& view) EXCLUDES(mutex_);
-  void Sleep(View& view, Sleeper& self, SteadyTime until) EXCLUDES(mutex_);
-  void SleepAsLeader(View& view, Sleeper& self, uint32_t key, SteadyTime until) EXCLUDES(mutex_);
+  void Sleep(View& view, Sleeper& self, Clock::TimePoint until) EXCLUDES(mutex_);
+  void SleepAsLeader(View& view, Sleeper& self, uint32_t key, Clock::TimePoint until)
+      EXCLUDES(mutex_);
   void Leave(View& view) EXCLUDES(mutex_);
   bool RunJob(View& view) EXCLUDES(mutex_);
   void Tick() EXCLUDES(mutex_);
@@ -178,7 +179,7 @@ class ChannelHub : public IdlePoller {
   uint64_t jobs_seen_ GUARDED_BY(mutex_) = 0;   // by the standby
   uint64_t polls_seen_ GUARDED_BY(mutex_) = 0;  // by the standby
   bool stopping_ GUARDED_BY(mutex_) = false;
-  SteadyTime next_tick_ GUARDED_BY(mutex_);
+  Clock::TimePoint next_tick_ GUARDED_BY(mutex_);
   std::vector<Thread> threads_ GUARDED_BY(mutex_);
 };
 

@@ -26,7 +26,7 @@ struct WaitEntry {
   uint32_t reserved = 0;
 };
 
-timespec TimeOf(FutexTime until) {
+timespec TimeOf(Clock::TimePoint until) {
   const auto since = until.time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since);
   return {.tv_sec = static_cast<time_t>(seconds.count()),
@@ -40,10 +40,10 @@ WaitEntry EntryOf(const std::atomic<uint32_t>& word, uint32_t value, uint32_t fl
 
 }  // namespace
 
-void SleepOnWord(const std::atomic<uint32_t>& word, uint32_t value, FutexTime until) {
+void SleepOnWord(const std::atomic<uint32_t>& word, uint32_t value, Clock::TimePoint until) {
   const timespec time = TimeOf(until);
   syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, value,
-          until == FutexTime::max() ? nullptr : &time, nullptr, FUTEX_BITSET_MATCH_ANY);
+          until == Clock::TimePoint::max() ? nullptr : &time, nullptr, FUTEX_BITSET_MATCH_ANY);
 }
 
 void WakeWord(std::atomic<uint32_t>& word) {
@@ -51,7 +51,7 @@ void WakeWord(std::atomic<uint32_t>& word) {
 }
 
 void SleepOnWords(const std::atomic<uint32_t>& word, uint32_t value,
-                  std::span<const FutexWord> shared, FutexTime until) {
+                  std::span<const FutexWord> shared, Clock::TimePoint until) {
   if (shared.empty()) return SleepOnWord(word, value, until);
   std::array<WaitEntry, kMostSharedWords + 1> entries;
   size_t n = 0;
@@ -60,7 +60,7 @@ void SleepOnWords(const std::atomic<uint32_t>& word, uint32_t value,
     entries[n++] = EntryOf(*other.word, other.value, kSize32);
   }
   const timespec time = TimeOf(until);
-  syscall(kFutexWaitv, entries.data(), n, 0, until == FutexTime::max() ? nullptr : &time,
+  syscall(kFutexWaitv, entries.data(), n, 0, until == Clock::TimePoint::max() ? nullptr : &time,
           CLOCK_MONOTONIC);
 }
 

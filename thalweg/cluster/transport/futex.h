@@ -10,9 +10,10 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <span>
+
+#include "thalweg/base/clock.h"
 
 namespace thalweg {
 
@@ -21,17 +22,15 @@ struct FutexWord {
   uint32_t value = 0;  // while it is this
 };
 
-using FutexTime = std::chrono::steady_clock::time_point;
-
 // For words that threads of this process share.
-void SleepOnWord(const std::atomic<uint32_t>& word, uint32_t value, FutexTime until);
+void SleepOnWord(const std::atomic<uint32_t>& word, uint32_t value, Clock::TimePoint until);
 void WakeWord(std::atomic<uint32_t>& word);
 
 // The same, and as long as each of `shared`, which other processes may write, is what it was. At
 // most kMostSharedWords.
 inline constexpr size_t kMostSharedWords = 120;
 void SleepOnWords(const std::atomic<uint32_t>& word, uint32_t value,
-                  std::span<const FutexWord> shared, FutexTime until);
+                  std::span<const FutexWord> shared, Clock::TimePoint until);
 // Wakes one that sleeps on a word of shared memory.
 void WakeSharedWord(std::atomic<uint32_t>& word);
 // Whether this system can sleep on several.

@@ -20,7 +20,7 @@ thread_local YieldCosts t_costs;
 
 }  // namespace
 
-void YieldCosts::Note(Time before, Time after) {
+void YieldCosts::Note(Clock::TimePoint before, Clock::TimePoint after) {
   if (after - before < kExpensive) {
     pause_ = kFirstPause;
     return;

@@ -12,6 +12,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "thalweg/base/clock.h"
+
 namespace thalweg {
 
 // What yielding the processor has cost a thread lately. Where many spin, a yield lets each of them
@@ -19,17 +21,16 @@ namespace thalweg {
 // they like: an expensive yield is followed by a pause, doubled each time.
 class YieldCosts {
  public:
-  using Time = std::chrono::steady_clock::time_point;
   // Longer than a thread takes for a message or two, shorter than the slice of one that computes.
   static constexpr std::chrono::microseconds kExpensive{1000};
   static constexpr std::chrono::milliseconds kFirstPause{10};
   static constexpr std::chrono::milliseconds kMostPause{1000};
 
-  bool pausing(Time now) const { return now < not_before_; }
-  void Note(Time before, Time after);
+  bool pausing(Clock::TimePoint now) const { return now < not_before_; }
+  void Note(Clock::TimePoint before, Clock::TimePoint after);
 
  private:
-  Time not_before_;
+  Clock::TimePoint not_before_;
   std::chrono::milliseconds pause_ = kFirstPause;
 };
 
@@ -44,7 +45,7 @@ class YieldingSpinner {
 
  private:
   uint32_t spins_ = 0;
-  std::chrono::steady_clock::time_point begin_;
+  Clock::TimePoint begin_;
 };
 
 }  // namespace thalweg

@@ -17,7 +17,7 @@ struct YieldCostsTest : testing::Test {
   bool PausesFor(std::chrono::nanoseconds time) const {
     return costs.pausing(now + time - microseconds(1)) && !costs.pausing(now + time);
   }
-  YieldCosts::Time now = YieldCosts::Time() + std::chrono::hours(1);
+  Clock::TimePoint now = Clock::TimePoint() + std::chrono::hours(1);
   YieldCosts costs;
 };
 

@@ -102,51 +102,44 @@ Worker::~Worker() {
   while (open_parts_ > 0) parts_ended_.Wait(mutex_);
 }
 
-struct Worker::Entry {
-  std::string_view name;
-  const MessageDescriptor& (*request)();
-  Method method;
-  WaitingMethod waiting = nullptr;  // instead: its answer comes later, and takes no thread
-};
-
-const Worker::Entry* Worker::FindMethod(std::string_view method) {
-  static constexpr std::array<Entry, 15> kMethods = {{
-      {"CleanupAll", &pb::CleanupAllRequest::Descriptor, &Worker::CleanupAll},
-      {"CleanupGraph", &pb::CleanupGraphRequest::Descriptor, &Worker::CleanupGraph},
-      {"CompleteGroup", &pb::CompleteGroupRequest::Descriptor, nullptr, &Worker::CompleteGroup},
-      {"CompleteInstance", &pb::CompleteInstanceRequest::Descriptor, nullptr,
-       &Worker::CompleteInstance},
-      {"CreateWorkerSession", &pb::CreateWorkerSessionRequest::Descriptor,
-       &Worker::CreateWorkerSession},
-      {"DeleteWorkerSession", &pb::DeleteWorkerSessionRequest::Descriptor,
-       &Worker::DeleteWorkerSession},
-      {"DeregisterGraph", &pb::DeregisterGraphRequest::Descriptor, &Worker::DeregisterGraph},
-      {"GetStatus", &pb::GetStatusRequest::Descriptor, &Worker::GetStatus},
-      {"GetStepSequence", &pb::GetStepSequenceRequest::Descriptor, &Worker::GetStepSequence},
-      {"Logging", &pb::LoggingRequest::Descriptor, &Worker::Logging},
-      {"MarkRecvFinished", &pb::MarkRecvFinishedRequest::Descriptor, &Worker::MarkRecvFinished},
-      {"RecvBuf", &pb::RecvBufRequest::Descriptor, nullptr, &Worker::RecvBuf},
-      {"RecvTensor", &pb::RecvTensorRequest::Descriptor, nullptr, &Worker::RecvTensor},
-      {"RegisterGraph", &pb::RegisterGraphRequest::Descriptor, &Worker::RegisterGraph},
-      {"RunGraph", &pb::RunGraphRequest::Descriptor, &Worker::RunGraph},
+const ServiceMethod<Worker::Method>* Worker::Find(std::string_view method) {
+  static constexpr std::array<ServiceMethod<Method>, 15> kMethods = {{
+      {"CleanupAll", &pb::CleanupAllRequest::Descriptor, {&Worker::CleanupAll}},
+      {"CleanupGraph", &pb::CleanupGraphRequest::Descriptor, {&Worker::CleanupGraph}},
+      {"CompleteGroup", &pb::CompleteGroupRequest::Descriptor, {nullptr, &Worker::CompleteGroup}},
+      {"CompleteInstance",
+       &pb::CompleteInstanceRequest::Descriptor,
+       {nullptr, &Worker::CompleteInstance}},
+      {"CreateWorkerSession",
+       &pb::CreateWorkerSessionRequest::Descriptor,
+       {&Worker::CreateWorkerSession}},
+      {"DeleteWorkerSession",
+       &pb::DeleteWorkerSessionRequest::Descriptor,
+       {&Worker::DeleteWorkerSession}},
+      {"DeregisterGraph", &pb::DeregisterGraphRequest::Descriptor, {&Worker::DeregisterGraph}},
+      {"GetStatus", &pb::GetStatusRequest::Descriptor, {&Worker::GetStatus}},
+      {"GetStepSequence", &pb::GetStepSequenceRequest::Descriptor, {&Worker::GetStepSequence}},
+      {"Logging", &pb::LoggingRequest::Descriptor, {&Worker::Logging}},
+      {"MarkRecvFinished", &pb::MarkRecvFinishedRequest::Descriptor, {&Worker::MarkRecvFinished}},
+      {"RecvBuf", &pb::RecvBufRequest::Descriptor, {nullptr, &Worker::RecvBuf}},
+      {"RecvTensor", &pb::RecvTensorRequest::Descriptor, {nullptr, &Worker::RecvTensor}},
+      {"RegisterGraph", &pb::RegisterGraphRequest::Descriptor, {&Worker::RegisterGraph}},
+      {"RunGraph", &pb::RunGraphRequest::Descriptor, {&Worker::RunGraph}},
   }};
-  for (const Entry& entry : kMethods) {
-    if (entry.name == method) return &entry;
-  }
-  return nullptr;
+  return FindMethod(kMethods, method);
 }
 
 const MessageDescriptor* Worker::RequestType(std::string_view method) {
-  const Entry* const entry = FindMethod(method);
-  return entry == nullptr ? nullptr : &entry->request();
+  return RequestTypeOf(Find(method));
 }
 
 void Worker::Call(std::string_view method, const Message& request, const WorkerCall& call,
                   Done done) {
-  const Entry* const entry = FindMethod(method);
-  if (entry == nullptr) return done(Unimplemented("the worker has no method ", method));
-  if (entry->waiting != nullptr) return (this->*entry->waiting)(request, call, std::move(done));
-  done((this->*entry->method)(request, call));
+  const ServiceMethod<Method>* const found = Find(method);
+  if (found == nullptr) return done(Unimplemented("the worker has no method ", method));
+  const Method& handler = found->handler;
+  if (handler.waits != nullptr) return (this->*handler.waits)(request, call, std::move(done));
+  done((this->*handler.answers)(request, call));
 }
 
 std::shared_ptr<Health> Worker::MakeMasterHealth(std::shared_ptr<SessionCluster> cluster) {

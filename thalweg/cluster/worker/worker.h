@@ -25,6 +25,7 @@
 #include "thalweg/cluster/collectives/collective_leader.h"
 #include "thalweg/cluster/collectives/collective_rendezvous.h"
 #include "thalweg/cluster/health/health.h"
+#include "thalweg/cluster/peers/method_table.h"
 #include "thalweg/cluster/peers/session_cluster.h"
 #include "thalweg/cluster/spec/service_limits.h"
 #include "thalweg/cluster/steps/rpc_rendezvous.h"
@@ -78,10 +79,12 @@ class Worker {
     std::shared_ptr<ResourceManager> state;   // null: the task's
     std::shared_ptr<SessionCluster> cluster;  // null: the task's
   };
-  struct Entry;
-  using Method = Result<OwnedMessage> (Worker::*)(const Message&, const WorkerCall&);
-  using WaitingMethod = void (Worker::*)(const Message&, const WorkerCall&, Done);
-  static const Entry* FindMethod(std::string_view method);
+  struct Method {
+    Result<OwnedMessage> (Worker::*answers)(const Message&, const WorkerCall&);
+    // Instead: its answer comes later, and takes no thread.
+    void (Worker::*waits)(const Message&, const WorkerCall&, Done) = nullptr;
+  };
+  static const ServiceMethod<Method>* Find(std::string_view method);
 
   Result<OwnedMessage> GetStatus(const Message& request, const WorkerCall& call);
   Result<OwnedMessage> CreateWorkerSession(const Message& request, const WorkerCall& call);

@@ -9,7 +9,7 @@ namespace thalweg {
 
 // The channels of a graph whose master numbered the edges between tasks; null where it did not.
 Result<std::shared_ptr<ChannelEdges>> Worker::ConnectEdges(const Message& request) {
-  constexpr std::chrono::seconds kMeeting{3};  // with who is there
+  constexpr std::chrono::seconds kConnectTimeout{3};  // with who is there
   namespace Request = pb::RegisterGraphRequest;
   const Message& graph_def = request.GetMessage(Request::kGraphDef);
   if (!IsMarked(graph_def)) return std::shared_ptr<ChannelEdges>();
@@ -17,7 +17,7 @@ Result<std::shared_ptr<ChannelEdges>> Worker::ConnectEdges(const Message& reques
   auto edges = std::make_shared<ChannelEdges>();
   for (const MarkedEdge& edge : marked) {
     ASSIGN_OR_RETURN(std::shared_ptr<Connection> connection,
-                     channels_.Get(edge.peer, {.timeout = kMeeting}));
+                     channels_.Get(edge.peer, {.timeout = kConnectTimeout}));
     edges->Add(edge.name, {edge.number, edge.dtype, std::move(connection)});
   }
   RETURN_IF_ERROR(

@@ -53,7 +53,7 @@ class HostCalls {
     if (code == kThalwegDone) return OkStatus();
     if (code == kThalwegBadFile) return InvalidArgument(what, ": ", why_);
     if (!refused_.ok()) return refused_;
-    if (host_.work.cancelled()) return Cancelled("the step was cancelled");
+    if (host_.work.cancelled()) return CancelledStep();
     return ResourceExhausted(what, ": no memory for the codec");
   }
 

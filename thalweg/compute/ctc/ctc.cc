@@ -146,9 +146,9 @@ class Beam {
       leaves_.insert(b);
     }
     for (Entry* b : branches) {
-      if (work_.cancelled()) return Cancelled("the step was cancelled");
+      if (work_.cancelled()) return CancelledStep();
       if (!IsCandidate(b->before.total) || Grow(*b, y)) continue;
-      return work_.cancelled() ? Cancelled("the step was cancelled") : OutOfScratch();
+      return work_.cancelled() ? CancelledStep() : OutOfScratch();
     }
     return OkStatus();
   }
@@ -242,7 +242,7 @@ Result<double> CtcLoss(Work& work, const CtcLogits<T>& logits, const std::vector
   }
   Forward(work, lattice, y.get(), steps, classes, alpha.get());
   Backward(work, lattice, y.get(), steps, classes, beta.get());
-  if (work.cancelled()) return Cancelled("the step was cancelled");
+  if (work.cancelled()) return CancelledStep();
   const double *const before = alpha.get(), *const after = beta.get();
   double log_p = kZero;
   for (size_t u = 0; u < n; ++u) log_p = LogSum(log_p, before[u] + after[u]);
@@ -252,7 +252,7 @@ Result<double> CtcLoss(Work& work, const CtcLogits<T>& logits, const std::vector
   }
   std::vector<double> share(static_cast<size_t>(classes));
   for (int64_t t = 0; t < steps; ++t) {
-    if (work.cancelled()) return Cancelled("the step was cancelled");
+    if (work.cancelled()) return CancelledStep();
     std::fill(share.begin(), share.end(), kZero);
     for (size_t u = 0; u < n; ++u) {
       double& sum = share[static_cast<size_t>(lattice.label(u))];

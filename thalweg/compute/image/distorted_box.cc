@@ -78,7 +78,7 @@ Result<PixelBox> DrawBox(Work& work, const Philox& stream, const BoxWish& wish, 
                          int64_t columns, std::span<const PixelBox> objects) {
   PhiloxNumbers numbers(stream);
   for (int64_t i = 0; i < wish.attempts; ++i) {
-    if (work.cancelled()) return Cancelled("the step was cancelled");
+    if (work.cancelled()) return CancelledStep();
     const float aspect =
         UniformFloat(numbers.Next()) * (wish.max_aspect - wish.min_aspect) + wish.min_aspect;
     const std::optional<PixelBox> box = DrawPlaced(numbers, wish, aspect, rows, columns);

@@ -21,7 +21,7 @@ Result<std::vector<Selected>> Suppress(const Work& work, int64_t n, const float*
   RETURN_IF_ERROR(Sort(work, left.begin(), left.end(), before));
   const float scale = rule.soft_sigma > 0 ? -0.5f / rule.soft_sigma : 0;
   while (!left.empty() && static_cast<int64_t>(kept.size()) < rule.most) {
-    if (work.cancelled()) return Cancelled("the step was cancelled");
+    if (work.cancelled()) return CancelledStep();
     const Selected best = left.front();
     kept.push_back(best);
     size_t stay = 0;

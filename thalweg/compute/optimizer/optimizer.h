@@ -8,14 +8,16 @@
 //
 // rule              slots            scalars
 // kGradientDescent                   lr
-// kMomentum         accum            lr, momentum          accum = accum * momentum + g; var -= lr
-// * accum kNesterov         accum            lr, momentum          ...; var -= lr * g + lr *
-// momentum * accum kAdagrad          accum            lr                    accum += g^2; var -= lr
-// * g / sqrt(accum) kAdagradV2        accum            lr, epsilon           ...; var -= lr * g /
-// (sqrt(accum) + epsilon) kAdadelta         accum, updates   lr, rho, epsilon kRmsProp          ms,
-// mom          lr, rho, momentum, epsilon    (epsilon inside the root) kCenteredRmsProp  ms, mom,
-// mg      lr, rho, momentum, epsilon kAdam, kAdamNesterov  m, v         AdamScalars (epsilon
-// outside the root)
+// kMomentum         accum            lr, momentum        accum = accum * momentum + g;
+//                                                        var -= lr * accum
+// kNesterov         accum            lr, momentum        ...; var -= lr * g + lr * momentum * accum
+// kAdagrad          accum            lr                  accum += g^2; var -= lr * g / sqrt(accum)
+// kAdagradV2        accum            lr, epsilon         ...; var -= lr * g / (sqrt(accum) + e)
+// kAdadelta         accum, updates   lr, rho, epsilon
+// kRmsProp          ms, mom          lr, rho, momentum, epsilon    epsilon inside the root
+// kCenteredRmsProp  ms, mom, mg      lr, rho, momentum, epsilon
+// kAdam             m, v             AdamScalars                   epsilon outside the root
+// kAdamNesterov     m, v             AdamScalars
 //
 // Types: float, double; half and bfloat16 through float. A complex or integer type is
 // Unimplemented. Sparse: with `indices`, row i of grad ([count, inner]) updates row indices[i] of

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <type_traits>
 
+#include "thalweg/compute/optimizer/update_loops.h"
+
 namespace thalweg::compute {
 namespace {
-
-constexpr int64_t kGrain = 16384;
 
 template <class T>
 constexpr bool kIsReal = std::is_floating_point_v<T>;
@@ -152,48 +152,28 @@ void Run(const PlainUpdate& update, int64_t target, int64_t source, int64_t n) {
   }
 }
 
-using RunFn = void (*)(const PlainUpdate&, int64_t, int64_t, int64_t);
-
-Result<RunFn> RunFor(DType dtype, PlainRule rule) {
+Result<UpdateRun<PlainUpdate>> RunFor(DType dtype, PlainRule rule) {
   const bool compares = rule >= PlainRule::kAdaMax && rule <= PlainRule::kAmsgrad;
-  switch (dtype) {
-    case DType::kFloat:
-      return &Run<float, float>;
-    case DType::kDouble:
-      return &Run<double, double>;
-    case DType::kHalf:
-      return &Run<Half, float>;
-    case DType::kBfloat16:
-      return &Run<Bfloat16, float>;
-    case DType::kComplex64:
-      if (!compares) return &Run<std::complex<float>, std::complex<float>>;
-      break;
-    case DType::kComplex128:
-      if (!compares) return &Run<std::complex<double>, std::complex<double>>;
-      break;
-    default:
-      break;
+  if (!compares && dtype == DType::kComplex64) {
+    return &Run<std::complex<float>, std::complex<float>>;
   }
-  return Unimplemented("optimizer update of elements of type ", dtype);
+  if (!compares && dtype == DType::kComplex128) {
+    return &Run<std::complex<double>, std::complex<double>>;
+  }
+  return RunOfRealType<PlainUpdate>(dtype, []<class S, class T> { return &Run<S, T>; });
 }
 
 }  // namespace
 
 Status RunPlain(Work& work, DType dtype, int64_t n, const PlainUpdate& update) {
-  ASSIGN_OR_RETURN(const RunFn run, RunFor(dtype, update.rule));
-  return ForBlocks(work, n, kGrain,
-                   [&](int64_t begin, int64_t end) { run(update, begin, begin, end - begin); });
+  ASSIGN_OR_RETURN(const UpdateRun<PlainUpdate> run, RunFor(dtype, update.rule));
+  return RunOverElements(work, n, update, run);
 }
 
-// One shard: a row may come twice.
 Status RunSparsePlain(Work& work, DType dtype, const int64_t* indices, int64_t count, int64_t inner,
                       const PlainUpdate& update) {
-  ASSIGN_OR_RETURN(const RunFn run, RunFor(dtype, update.rule));
-  for (int64_t i = 0; i < count; ++i) {
-    if (work.cancelled()) return Cancelled("the step was cancelled");
-    run(update, indices[i] * inner, i * inner, inner);
-  }
-  return OkStatus();
+  ASSIGN_OR_RETURN(const UpdateRun<PlainUpdate> run, RunFor(dtype, update.rule));
+  return RunOverRows(work, indices, count, inner, update, run);
 }
 
 }  // namespace thalweg::compute

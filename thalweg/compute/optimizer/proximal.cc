@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "thalweg/compute/optimizer/update_loops.h"
+
 namespace thalweg::compute {
 namespace {
-
-constexpr int64_t kGrain = 16384;
 
 template <class T>
 struct Scalars {
@@ -92,40 +92,21 @@ void Run(const ProximalUpdate& update, int64_t target, int64_t source, int64_t n
   }
 }
 
-using RunFn = void (*)(const ProximalUpdate&, int64_t, int64_t, int64_t);
-
-Result<RunFn> RunFor(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat:
-      return &Run<float, float>;
-    case DType::kDouble:
-      return &Run<double, double>;
-    case DType::kHalf:
-      return &Run<Half, float>;
-    case DType::kBfloat16:
-      return &Run<Bfloat16, float>;
-    default:
-      return Unimplemented("optimizer update of elements of type ", dtype);
-  }
+Result<UpdateRun<ProximalUpdate>> RunFor(DType dtype) {
+  return RunOfRealType<ProximalUpdate>(dtype, []<class S, class T> { return &Run<S, T>; });
 }
 
 }  // namespace
 
 Status RunProximal(Work& work, DType dtype, int64_t n, const ProximalUpdate& update) {
-  ASSIGN_OR_RETURN(const RunFn run, RunFor(dtype));
-  return ForBlocks(work, n, kGrain,
-                   [&](int64_t begin, int64_t end) { run(update, begin, begin, end - begin); });
+  ASSIGN_OR_RETURN(const UpdateRun<ProximalUpdate> run, RunFor(dtype));
+  return RunOverElements(work, n, update, run);
 }
 
-// One shard: a row may come twice.
 Status RunSparseProximal(Work& work, DType dtype, const int64_t* indices, int64_t count,
                          int64_t inner, const ProximalUpdate& update) {
-  ASSIGN_OR_RETURN(const RunFn run, RunFor(dtype));
-  for (int64_t i = 0; i < count; ++i) {
-    if (work.cancelled()) return Cancelled("the step was cancelled");
-    run(update, indices[i] * inner, i * inner, inner);
-  }
-  return OkStatus();
+  ASSIGN_OR_RETURN(const UpdateRun<ProximalUpdate> run, RunFor(dtype));
+  return RunOverRows(work, indices, count, inner, update, run);
 }
 
 }  // namespace thalweg::compute

@@ -231,7 +231,7 @@ Status RunSdca(Work& work, const SdcaProblem& problem, float* state, float* delt
   std::vector<int64_t> order(static_cast<size_t>(problem.examples));
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
   for (int64_t round = 0; round < problem.iterations && !order.empty(); ++round) {
-    if (work.cancelled()) return Cancelled("the step was cancelled");
+    if (work.cancelled()) return CancelledStep();
     if (problem.adaptive) {
       const std::vector<double> sums = ascent.Urgencies();
       if (!(sums.back() > 0)) break;  // all are optimal

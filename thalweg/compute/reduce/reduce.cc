@@ -28,7 +28,7 @@ constexpr bool kIsComplex<std::complex<R>> = true;
 template <class T>
 struct Kernels {
   T (*row)(const T* x, int64_t n) = nullptr;
-  BinaryFn meet = nullptr;
+  BinaryFn combine = nullptr;
   bool squares = false;  // elements enter squared
 };
 
@@ -72,7 +72,7 @@ const ReduceKernels<T>& TableOf(const ReduceTables& t) {
 }
 
 // The binary operation that joins two partial results.
-BinaryOp MeetOp(ReduceOp op) {
+BinaryOp CombineOp(ReduceOp op) {
   switch (op) {
     case ReduceOp::kMax:
       return BinaryOp::kMaximum;
@@ -107,7 +107,7 @@ Kernels<T> Find(const IsaTable& isa, EwType type, ReduceOp op) {
             : op == ReduceOp::kSumSquares ? table.sum_squares
                                           : table.sum;
   }
-  k.meet = isa.ew[type]->binary[static_cast<int>(MeetOp(op))].vv;
+  k.combine = isa.ew[type]->binary[static_cast<int>(CombineOp(op))].vv;
   k.squares = op == ReduceOp::kSumSquares;
   return k;
 }
@@ -162,8 +162,8 @@ struct Elements {
   int64_t Buffer(int64_t elements) const { return source == nullptr ? 0 : elements; }
 };
 
-// One row from `begin`, made in pieces. Pieces meet as the kernels' own blocks do, of which a piece
-// is a power of two.
+// One row from `begin`, made in pieces, which are combined as the kernels' own blocks are: a piece
+// is a power of two of them.
 template <class T>
 bool ReduceMadeRow(Work& work, const Kernels<T>& k, const Elements<T>& in, int64_t begin, int64_t n,
                    T* buffer, T* out) {
@@ -176,14 +176,14 @@ bool ReduceMadeRow(Work& work, const Kernels<T>& k, const Elements<T>& in, int64
     if (x == nullptr) return false;
     T value = k.row(x, end - i);
     int at = 0;
-    for (; (count >> at) & 1; ++at) k.meet(&value, &level[at], &value, 1, &flags);
+    for (; (count >> at) & 1; ++at) k.combine(&value, &level[at], &value, 1, &flags);
     level[at] = value;
   }
   bool any = false;
   for (int at = 0; (count >> at) != 0; ++at) {
     if (((count >> at) & 1) == 0) continue;
     if (any) {
-      k.meet(out, &level[at], out, 1, &flags);
+      k.combine(out, &level[at], out, 1, &flags);
     } else {
       *out = level[at];
     }
@@ -246,7 +246,7 @@ Status ReduceRows(Work& work, const Kernels<T>& k, int64_t outer, int64_t size,
     T* p = partial.get() + i * chunks;
     for (int64_t step = 1; step < chunks; step *= 2) {
       for (int64_t j = 0; j + step < chunks; j += 2 * step)
-        k.meet(p + j, p + j, p + j + step, 1, &flags);
+        k.combine(p + j, p + j, p + j + step, 1, &flags);
     }
     out[i] = p[0];
   }
@@ -256,8 +256,8 @@ Status ReduceRows(Work& work, const Kernels<T>& k, int64_t outer, int64_t size,
 // Rows [begin, end) of width `inner` into acc (overwritten, unless it goes on from earlier rows).
 // Short rows go several at a time through `wide`.
 template <class T>
-void MeetRows(const Kernels<T>& k, const BinaryFn multiply, int64_t begin, int64_t end,
-              int64_t inner, const T* in, T* acc, T* wide, bool goes_on = false) {
+void CombineRows(const Kernels<T>& k, const BinaryFn multiply, int64_t begin, int64_t end,
+                 int64_t inner, const T* in, T* acc, T* wide, bool goes_on = false) {
   uint32_t flags = 0;
   const int64_t together = std::max<int64_t>(1, std::min(256 / inner, end - begin));
   const int64_t width = together * inner;
@@ -268,7 +268,7 @@ void MeetRows(const Kernels<T>& k, const BinaryFn multiply, int64_t begin, int64
       if (first) {
         std::copy_n(x, n, sum);
       } else {
-        k.meet(sum, sum, x, n, &flags);
+        k.combine(sum, sum, x, n, &flags);
       }
       return;
     }
@@ -276,7 +276,7 @@ void MeetRows(const Kernels<T>& k, const BinaryFn multiply, int64_t begin, int64
     for (int64_t i = 0; i < n; i += 256) {
       const int64_t count = std::min<int64_t>(256, n - i);
       multiply(square, x + i, x + i, count, &flags);
-      k.meet(sum + i, sum + i, square, count, &flags);
+      k.combine(sum + i, sum + i, square, count, &flags);
     }
   };
   int64_t row = begin;
@@ -285,14 +285,14 @@ void MeetRows(const Kernels<T>& k, const BinaryFn multiply, int64_t begin, int64
   if (row < end) enter(in + row * inner, (end - row) * inner, false);
   if (together == 1) return;
   std::copy_n(wide, inner, acc);
-  for (int64_t i = 1; i < together; ++i) k.meet(acc, acc, wide + i * inner, inner, &flags);
+  for (int64_t i = 1; i < together; ++i) k.combine(acc, acc, wide + i * inner, inner, &flags);
 }
 
 // Rows [begin, end) of width `inner`, of which the first element is `first`, into acc. Wide rows
 // are made some at a time.
 template <class T>
-bool MeetMadeRows(Work& work, const Kernels<T>& k, BinaryFn multiply, const Elements<T>& in,
-                  int64_t first, int64_t rows, int64_t inner, T* acc, T* wide) {
+bool CombineMadeRows(Work& work, const Kernels<T>& k, BinaryFn multiply, const Elements<T>& in,
+                     int64_t first, int64_t rows, int64_t inner, T* acc, T* wide) {
   const int64_t some = inner < 256 ? rows : std::min(rows, std::max<int64_t>(1, kPiece / inner));
   Scratch<T> buffer(work, in.Buffer(some * inner));
   if (!buffer) return false;
@@ -300,7 +300,7 @@ bool MeetMadeRows(Work& work, const Kernels<T>& k, BinaryFn multiply, const Elem
     const int64_t end = std::min(row + some, rows);
     const T* x = in.Get(work, first + row * inner, first + end * inner, buffer.get());
     if (x == nullptr) return false;
-    MeetRows(k, multiply, 0, end - row, inner, x, acc, wide, row > 0);
+    CombineRows(k, multiply, 0, end - row, inner, x, acc, wide, row > 0);
   }
   return true;
 }
@@ -322,8 +322,8 @@ Status ReduceColumns(Work& work, const Kernels<T>& k, BinaryFn multiply, int64_t
       T* acc = blocks > 1 ? partial.get() + i * inner : out + i * inner;
       const int64_t first = (i / blocks * size + row) * inner;
       if (in.source == nullptr) {
-        MeetRows(k, multiply, 0, rows, inner, in.data + first, acc, wide);
-      } else if (!MeetMadeRows(work, k, multiply, in, first, rows, inner, acc, wide)) {
+        CombineRows(k, multiply, 0, rows, inner, in.data + first, acc, wide);
+      } else if (!CombineMadeRows(work, k, multiply, in, first, rows, inner, acc, wide)) {
         return false;
       }
     }
@@ -337,8 +337,8 @@ Status ReduceColumns(Work& work, const Kernels<T>& k, BinaryFn multiply, int64_t
                        T* p = partial.get() + i * blocks * inner;
                        for (int64_t step = 1; step < blocks; step *= 2) {
                          for (int64_t j = 0; j + step < blocks; j += 2 * step) {
-                           k.meet(p + j * inner, p + j * inner, p + (j + step) * inner, inner,
-                                  &flags);
+                           k.combine(p + j * inner, p + j * inner, p + (j + step) * inner, inner,
+                                     &flags);
                          }
                        }
                        std::copy_n(p, inner, out + i * inner);

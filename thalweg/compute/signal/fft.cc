@@ -318,7 +318,7 @@ Status Run(Work& work, const FftProblem& problem, const void* in, void* out) {
     plans.emplace_back(work, n);
     row = std::max(row, n + plans.back().scratch());
   }
-  if (work.cancelled()) return Cancelled("the step was cancelled");
+  if (work.cancelled()) return CancelledStep();
   const bool from_real = problem.kind == FftKind::kRealToComplex;
   const bool to_real = problem.kind == FftKind::kComplexToReal;
   int64_t written = ProductOf(problem.length);

@@ -22,13 +22,13 @@ template <class T, int kBy, size_t... I>
 inline Vec<T> Rotate(Vec<T> v, std::index_sequence<I...>) {
   return __builtin_shufflevector(v, v, ((I + kBy) % kLanes<T>)...);
 }
-template <class T, int kHalf, class Meet>
-inline T FoldLanes(Vec<T> v, const Meet& meet) {
+template <class T, int kHalf, class Combine>
+inline T FoldLanes(Vec<T> v, const Combine& combine) {
   if constexpr (kHalf == 0) {
     return v[0];
   } else {
     const Vec<T> other = Rotate<T, kHalf>(v, std::make_index_sequence<kLanes<T>>());
-    return FoldLanes<T, kHalf / 2>(meet(v, other), meet);
+    return FoldLanes<T, kHalf / 2>(combine(v, other), combine);
   }
 }
 

@@ -22,8 +22,6 @@ T Conjugate(T x) {
   }
 }
 
-Status CancelledStep() { return Cancelled("the step was cancelled"); }
-
 }  // namespace
 
 // The lower part by rows of p a p^T.

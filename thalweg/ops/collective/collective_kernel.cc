@@ -89,13 +89,13 @@ void CollectiveKernel::Wait(Context& ctx, Done done) {
   ResourceManager* const instances = ctx.step().step_resources;
   const auto instance = CollectiveInstance::At(*instances, call->keys, ctx.tag());
   if (!instance.ok()) return std::move(done)(instance.status());
-  CollectiveJoinOptions meeting{.instances = instances};
+  CollectiveJoinOptions join{.instances = instances};
   if (node_.timer) {
-    meeting.timeout_seconds = node_.timeout_seconds;
-    meeting.timer = &node_.timer->timer();
-    meeting.clock = &node_.timer->clock();
+    join.timeout_seconds = node_.timeout_seconds;
+    join.timer = &node_.timer->timer();
+    join.clock = &node_.timer->clock();
   }
-  (*instance)->Meet(std::move(meeting), ctx, *std::move(call), std::move(done));
+  (*instance)->Join(std::move(join), ctx, *std::move(call), std::move(done));
 }
 
 std::string CollectiveKernel::WaitsFor(Context& ctx) const {

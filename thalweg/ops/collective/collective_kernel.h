@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CollectiveKernel: what the kernels of this family share: keys from attributes or, in the second
-// versions, from inputs; the meeting with the other members; the timeout.
+// versions, from inputs; joining the other members; the timeout.
 //
 //   class GatherCpu : public CollectiveKernel {
 //     Result<CollectiveCall> CallOf(Context& ctx) const override;  // Begin(ctx), then its own part

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks of a step: what TensorFlow's gradients of while loops keep values on. Here gradients use
-// histories (history_op.cc); these run graphs that came with their gradients.
+// loop stacks (loop_stack_op.cc); these run graphs that came with their gradients.
 #include "thalweg/graph/gradient_context.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"

@@ -50,7 +50,7 @@ Result<DatasetPtr> MakeMatching(Context& ctx, const DatasetAttrs& attrs) {
   PosixFileSystem fs;
   std::vector<std::string> found;
   for (const std::string& pattern : patterns) {
-    if (ctx.work().cancelled()) return Cancelled("the step was cancelled");
+    if (ctx.work().cancelled()) return CancelledStep();
     ASSIGN_OR_RETURN(const std::vector<std::string> some, MatchingPaths(fs, pattern));
     found.insert(found.end(), some.begin(), some.end());
   }

@@ -46,7 +46,7 @@ Status MatchingFiles(Context& ctx) {
   PosixFileSystem fs;
   std::vector<std::string> names;
   for (int64_t i = 0; i < patterns.num_elements(); ++i) {
-    if (ctx.work().cancelled()) return Cancelled("the step was cancelled");
+    if (ctx.work().cancelled()) return CancelledStep();
     ASSIGN_OR_RETURN(const std::vector<std::string> some,
                      MatchingPaths(fs, patterns.data<std::string>()[i]));
     // As in TensorFlow, a name without a folder is one of the folder ".".

@@ -97,7 +97,7 @@ Status ForEachMatrix(Context& ctx, int64_t count, double flops, std::string_view
       if (result != LinalgResult::kOk) worst = result;
     }
   }));
-  if (worst == LinalgResult::kCancelled) return Cancelled("the step was cancelled");
+  if (worst == LinalgResult::kCancelled) return CancelledStep();
   if (worst == LinalgResult::kFailed) return InvalidArgument(failure);
   if (worst == LinalgResult::kOutOfMemory) {
     return ResourceExhausted("no memory for the decomposition of a matrix");

@@ -28,7 +28,7 @@ inline Result<Shape> RowsOf(int64_t n, const Shape& row) {
 // once the step is, as there may be millions.
 inline Result<Tensor> TakeRows(Context& ctx, const Tensor& x, int64_t begin, int64_t end,
                                const Shape& shape) {
-  if (ctx.work().cancelled()) return Cancelled("the step was cancelled");
+  if (ctx.work().cancelled()) return CancelledStep();
   ASSIGN_OR_RETURN(Tensor shared, ShareRows(x, begin, end, shape));
   if (!shared.empty()) return shared;
   ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(ctx.allocator(), x.dtype(), shape));

@@ -169,7 +169,7 @@ class LoadAndRemapMatrixCpu : public Kernel {
     }
     RETURN_IF_ERROR(compute::Sort(ctx.work(), wanted.begin(), wanted.end()));
     for (size_t i = 0; i < wanted.size();) {
-      if (ctx.work().cancelled()) return Cancelled("the step was cancelled");
+      if (ctx.work().cancelled()) return CancelledStep();
       const int64_t begin = wanted[i].first;
       int64_t end = wanted.back().first + 1;
       if (most_rows_ > 0 && end - begin > most_rows_) end = begin + most_rows_;

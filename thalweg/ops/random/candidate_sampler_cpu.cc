@@ -142,8 +142,7 @@ class SamplerCpu : public RandomKernel {
     std::unordered_set<int64_t> seen;
     int64_t tries = 0;
     for (int64_t i = 0; i < attrs_.num_sampled; ++tries) {
-      if (tries % 65536 == 65535 && ctx.work().cancelled())
-        return Cancelled("the step was cancelled");
+      if (tries % 65536 == 65535 && ctx.work().cancelled()) return CancelledStep();
       if (tries >= kMostDraws) {
         return InvalidArgument("no ", attrs_.num_sampled, " different classes within ", kMostDraws,
                                " draws");

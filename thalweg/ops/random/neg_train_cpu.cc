@@ -103,7 +103,7 @@ class NegTrainCpu : public RandomKernel {
     const auto drawn = static_cast<int64_t>(examples.size()) * (negatives_ + 1);
     compute::PhiloxNumbers numbers(stream().Reserve(compute::ReservedBlocks(drawn)));
     for (size_t i = 0; i < examples.size(); ++i) {
-      if (ctx.work().cancelled()) return Cancelled("the step was cancelled");
+      if (ctx.work().cancelled()) return CancelledStep();
       float* const center = w_in.mutable_data<float>() + static_cast<size_t>(examples[i]) * size;
       std::fill(moved.begin(), moved.end(), 0.0f);
       const auto move = [&](int64_t word, bool beside) {

@@ -23,7 +23,7 @@ Status DrawRow(Context& ctx, Philox& stream, const TruncatedNormalRow& row, int6
                int64_t piece, T* out, int64_t stride) {
   std::vector<Wide<T>> drawn(static_cast<size_t>(std::min(n, piece)));
   for (int64_t begin = 0; begin < n; begin += piece) {
-    if (ctx.work().cancelled()) return Cancelled("the step was cancelled");
+    if (ctx.work().cancelled()) return CancelledStep();
     const int64_t count = std::min(piece, n - begin);
     if (!compute::DrawTruncatedNormals(stream, row, count, drawn.data())) {
       return InvalidArgument("Invalid parameters: mean ", row.mean, ", deviation ", row.deviation,

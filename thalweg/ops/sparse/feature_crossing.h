@@ -64,7 +64,7 @@ class Crossing {
     std::vector<int64_t> at(columns_.size());
     for (size_t row = 0; row < counts_.size(); ++row) {
       for (int64_t i = 0; i < counts_[row]; ++i) {
-        if (i % kLookEvery == 0 && work.cancelled()) return Cancelled("the step was cancelled");
+        if (i % kLookEvery == 0 && work.cancelled()) return CancelledStep();
         int64_t left = i;
         for (size_t k = columns_.size(); k-- > 0;) {
           const int64_t n = columns_[k].count(static_cast<int64_t>(row));

@@ -148,7 +148,7 @@ class SkipgramCpu : public Kernel {
       if (++place_ == corpus_.text.size()) {
         place_ = 0;
         epoch_ += epoch_ < std::numeric_limits<int32_t>::max() ? 1 : 0;
-        if (ctx.work().cancelled()) return Cancelled("the step was cancelled");
+        if (ctx.work().cancelled()) return CancelledStep();
       }
       if (IsKept(word)) {
         sentence_.push_back(word);

@@ -96,7 +96,7 @@ class NGramsCpu : public Kernel {
         size_t bytes = static_cast<size_t>(place.width - 1) * separator_.size();
         ForEachPart(texts, length, place, [&](const std::string& part) { bytes += part.size(); });
         if (!meter.Take(bytes)) return meter.status();
-        if (ctx.work().cancelled()) return Cancelled("the step was cancelled");
+        if (ctx.work().cancelled()) return CancelledStep();
         std::string& text = *to++;
         text.reserve(bytes);
         ForEachPart(texts, length, place, [&, is_first = true](const std::string& part) mutable {
