@@ -76,6 +76,7 @@ TEST(TreeSplitsTest, BestGainsPerFeature) {
   const AttrMap attrs = {{"max_splits", int64_t{4}}};
   OpCase("BoostedTreesCalculateBestGainsPerFeature")
       .Reference(BestGains)
+      .ShapesFromValues("how many nodes can be split is not known before")
       .Try({In({2}, {0, 4}), In({4, 3, 2}, kSums), Sum(0), Sum(0.5), Sum(0.25), Sum(0)}, attrs)
       .Try({In({2}, {1, 3}), In({4, 3, 2}, kSums), Sum(0.75), Sum(0), Sum(0), Sum(3.75)}, attrs)
       .Try({In({2}, {2, 1}), In({4, 3, 2}, kSums), Sum(0), Sum(0), Sum(0), Sum(0)}, attrs)
