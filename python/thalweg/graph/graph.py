@@ -18,7 +18,7 @@ from thalweg.graph.shapes import as_shape
 from thalweg.graph.tensor import IndexedSlices, Operation, Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any, Self
 
@@ -107,6 +107,8 @@ class Graph(_core.Graph):
     ...     print(sess.run("mul:0"))
     6.0
     """
+    _executes = False  # whether operations run at once, and none is kept: see eager/context.py
+    _site = ""  # where its nodes are made, if that is no line of the program
     _captures = None  # of a function's body: see functions.py
     _lift_variable = None  # of a tf.function's body: see graph_functions.py
     _restricted = False  # whether something may not be fed or fetched
@@ -142,6 +144,10 @@ class Graph(_core.Graph):
         kinds = ", ".join(f"{count} {html.escape(kind)}" for kind, count in counts)
         table = f"<table><tr><th>placeholder</th><th>type</th><th>shape</th></tr>{''.join(rows)}</table>" if rows else ""
         return f"<p>{html.escape(repr(self)[1:-1])}: {kinds}</p>{table}"
+
+    def _operation_seed(self):
+        """The seed of an operation that has none, where the graph has one."""
+        return self._num_nodes()
 
     # ---- names ----
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
@@ -376,7 +382,18 @@ class Graph(_core.Graph):
         return self.as_graph_element(name, allow_operation=False)
 
     def get_operations(self) -> list[Operation]:
-        """All operations, in the order in which they were made."""
+        """Gives all operations, in the order in which they were made.
+
+        Returns
+        -------
+        list of Operation
+
+        Examples
+        --------
+        >>> x = tw.constant(1.0, name="x")
+        >>> [op.name for op in tw.get_default_graph().get_operations()]
+        ['x']
+        """
         return self._nodes()
 
     # ---- messages ----
@@ -412,7 +429,26 @@ class Graph(_core.Graph):
         return self._collections.setdefault(name, [])
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
-        """What is in a collection, as a new list: all, or what has a name that begins as the regular expression `scope` says."""
+        """Gives what is in a collection, as a new list.
+
+        Parameters
+        ----------
+        name : str
+            The key of the collection.
+        scope : str, optional
+            A regular expression: only items whose name begins so.
+
+        Returns
+        -------
+        list
+
+        Examples
+        --------
+        >>> graph = tw.get_default_graph()
+        >>> graph.add_to_collection("mine", 1)
+        >>> graph.get_collection("mine")
+        [1]
+        """
         items = self._collections.get(name, [])
         if scope is None:
             return list(items)
@@ -574,6 +610,7 @@ class _Default(threading.local):
 
 _default = _Default()
 _global = None
+make_global = Graph  # what makes the graph that is there from the start
 
 
 def get_default_graph() -> Graph:
@@ -592,8 +629,14 @@ def get_default_graph() -> Graph:
     if _default.stack:
         return _default.stack[-1]
     if _global is None:
-        _global = Graph()
+        _global = make_global()
     return _global
+
+
+def make_global_with(make: Callable[[], Graph]) -> None:
+    """The graph that is there from the start is one that `make` gives from now on."""
+    global _global, make_global
+    _global, make_global = None, make
 
 
 def reset_default_graph() -> None:
@@ -650,7 +693,11 @@ def create_node(op: str, name: str, flat: list[Tensor], attrs: list[tuple[str, s
         flat = [t if t is None else graph.inside(t) for t in flat]
         controls = [c for c in controls if c.graph is graph]
     else:
-        graph = flat[0].graph if flat and isinstance(flat[0], Tensor) else get_default_graph()
+        graph = get_default_graph()
+        if graph._executes:
+            return graph._at_once(op, flat, attrs, name)
+        if flat and type(flat[0]) is Tensor:
+            graph = flat[0].graph
     if graph._finalized:
         graph._check_not_finalized()
     state = graph._state
@@ -677,7 +724,7 @@ def create_node(op: str, name: str, flat: list[Tensor], attrs: list[tuple[str, s
         elif state.device_functions:
             device = graph._device_of(NodeView(op, name, {a[0]: a[1:] for a in attrs}))
     try:
-        made = graph._add_node(op, name, flat, before, attrs, device, site())
+        made = graph._add_node(op, name, flat, before, attrs, device, graph._site or site())
     except ValueError as error:
         if "is no valid node name" in str(error):
             raise ValueError(f"'{name}' is not a valid node name. {error}") from None
@@ -770,7 +817,25 @@ def device(device_name_or_function: Device) -> AbstractContextManager[None]:
 
 
 def container(container_name: Text) -> AbstractContextManager[str]:
-    """with tw.container("name"): variables, queues, tables ... that are made there belong to it, for Session.reset."""
+    """Places variables, queues, tables and other resources that are made within a `with` statement into a container.
+
+    Parameters
+    ----------
+    container_name : str
+        Session.reset can empty it by this name.
+
+    Returns
+    -------
+    context manager
+        Gives the name.
+
+    Examples
+    --------
+    >>> with tw.container("experiment"):
+    ...     queue = tw.FIFOQueue(2, tw.int32)
+    >>> queue.queue_ref.op.get_attr("container")
+    b'experiment'
+    """
     return get_default_graph().container(container_name)
 
 
@@ -857,7 +922,23 @@ def get_collection(key: str, scope: str | None = None) -> list[Any]:
 
 
 def get_collection_ref(key: str) -> list[Any]:
-    """A collection of the default graph itself, to be changed; made when it is not there."""
+    """Gives a collection of the default graph itself, so that it can be changed; an empty one is made where there is none.
+
+    Parameters
+    ----------
+    key : str
+        The name of the collection; GraphKeys has those of the package.
+
+    Returns
+    -------
+    list
+
+    Examples
+    --------
+    >>> tw.get_collection_ref("mine").append("item")
+    >>> tw.get_collection("mine")
+    ['item']
+    """
     return get_default_graph().get_collection_ref(key)
 
 
@@ -899,7 +980,7 @@ def get_seed(op_seed: int) -> tuple[int | None, int | None]:
     """The two seeds that a random operation gets, by TF1's rule."""
     graph = get_default_graph()
     if graph.seed is not None:
-        seeds = graph.seed, graph._num_nodes() if op_seed is None else op_seed
+        seeds = graph.seed, graph._operation_seed() if op_seed is None else op_seed
     elif op_seed is not None:
         seeds = _DEFAULT_SEED, op_seed
     else:

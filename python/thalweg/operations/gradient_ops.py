@@ -6,7 +6,7 @@ import enum
 import warnings
 from typing import TYPE_CHECKING, overload
 
-from thalweg.graph import ops
+from thalweg.graph import graph as graph_module, ops
 from thalweg.graph.graph import name_scope, site
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.tensor import IndexedSlices, Tensor
@@ -115,6 +115,8 @@ def gradients(ys: TensorLike | Sequence[TensorLike], xs: TensorLike | Sequence[T
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
     ys = [convert_to_tensor(y) for y in ys]
     sources = [_source(x) for x in xs]
+    if graph_module.get_default_graph()._executes:
+        raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
     stops = [] if stop_gradients is None else stop_gradients if isinstance(stop_gradients, (list, tuple)) else [stop_gradients]
     given = []
     if grad_ys is not None:
@@ -134,7 +136,7 @@ def gradients(ys: TensorLike | Sequence[TensorLike], xs: TensorLike | Sequence[T
     steps = [(node.inputs, node.outputs, node.step(g, scope)) for node in custom_gradients.between(g, ys)]
     first = g._num_nodes()
     found = g._gradients(ys, sources, given, [_source(s) for s in stops], not explain_unconnected, bool(colocate_gradients_with_ops),
-                         scope, site(), steps, g._state.gradient_place)
+                         scope, g._site or site(), steps, g._state.gradient_place)
     g._adopt(first, scope + "/")
     made = [IndexedSlices(*f) if isinstance(f, tuple) else f for f in found]
     if UnconnectedGradients.ZERO == unconnected_gradients:
@@ -150,7 +152,30 @@ def _norms(tensors):
 
 
 def global_norm(t_list: Sequence[Gradient | TensorLike | None], name: str | None = None) -> Tensor:
-    """The square root of the sum of squares of all elements."""
+    """Computes the square root of the sum of squares of all elements of tensors.
+
+    Parameters
+    ----------
+    t_list : list of tensor_like, IndexedSlices or None
+        None counts for nothing.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        A scalar.
+
+    Raises
+    ------
+    TypeError
+        `t_list` is no list.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.global_norm([[3.0], [4.0], None])))
+    5.0
+    """
     with name_scope(name, "global_norm", t_list) as scope:
         return apply("Identity", [_norms(t_list)], name=scope)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import math
 import os
 import weakref
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from thalweg.messages import MetaGraphDef, SaverDef
 
 
+_AT_ONCE = "thalweg.saving.eager_saver"
 _saving: weakref.WeakSet[Saver] = weakref.WeakSet()  # those that may still write when the program ends
 
 
@@ -172,6 +174,11 @@ class Saver:
     model-10 1.0
     """
 
+    def __new__(cls, *args: object, **kwargs: object):
+        if cls is Saver and graph.get_default_graph()._executes:
+            cls = importlib.import_module(_AT_ONCE).EagerSaver  # derived from this, and few programs run operations at once
+        return super().__new__(cls)
+
     def __init__(self, var_list: Sequence[object] | Mapping[str, object] | None = None, reshape: bool = False,
                  sharded: bool = False, max_to_keep: int | None = 5, keep_checkpoint_every_n_hours: float = 10000.0,
                  name: str | None = None, restore_sequentially: bool = False, saver_def: SaverDef | None = None,
@@ -305,8 +312,7 @@ class Saver:
 
     # ---- as a message ----
     def to_proto(self, export_scope: str | None = None) -> SaverDef | None:
-        """A SaverDef: the nodes that save and restore, as MetaGraphs name them."""
-        self.build()
+        """A SaverDef: the nodes that save and restore, as MetaGraphs name them; None before it is built."""
         if self.saver_def is None or export_scope and not self._name_of_scope(export_scope):
             return None
         made = type(self.saver_def).FromString(self.saver_def.SerializeToString())
