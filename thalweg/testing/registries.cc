@@ -8,8 +8,8 @@ namespace thalweg {
 const TestRegistries& AllRegistries() {
   static const TestRegistries registries = [] {
     auto ops = std::make_shared<OpRegistry>();
-    RegisterSources(*ops);
     RegisterAllOps(*ops);
+    RegisterSources(*ops);
     auto kernels = std::make_shared<KernelRegistry>();
     RegisterAllCpuKernels(*kernels);
     return TestRegistries{std::move(ops), std::move(kernels)};

@@ -59,6 +59,7 @@ _SOURCES = {
     "python.ops.array_ops": "operations.array_ops", "python.ops.check_ops": "operations.checks",
     "python.ops.clip_ops": "operations.gradient_ops", "python.ops.control_flow_ops": "control.control_flow operations.checks",
     "python.ops.control_flow_util": "compatibility.stand_ins", "python.ops.critical_section_ops": "control.critical_section",
+    "python.ops.boosted_trees_ops": "estimator.tree_resources",
     "python.ops.data_flow_ops": "operations.data_flow_ops",
     "python.ops.functional_ops": "control.function_calls control.functional_ops",
     "python.ops.gradients": "operations.gradient_ops", "python.ops.gradients_impl": "operations.gradient_ops",
