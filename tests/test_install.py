@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs outside the tree, built against what `./dev install` installs: CMake, pkg-config, C, and a host with its own protobuf."""
 import os
+import re
 import subprocess
 
 import pytest
@@ -34,6 +35,18 @@ def test_installs_headers_and_one_library(prefix):
         "c_types.h", "control_flow.h", "dataset.h", "dataset_stages.h", "environment.h", "graph.h", "iterator.h", "kernel_api.h", "model.h",
         "ops.h", "optimizer.h", "output.h", "saver.h", "session.h", "tensor.h", "thalweg.h"]
     assert os.path.getsize(prefix / "lib" / "libthalweg.so") < 25e6
+
+
+def test_dev_install_builds_what_it_installs_and_no_test():
+    build = os.path.join(ROOT, "build", "release")
+    inputs = set(run("ninja", "-C", build, "-t", "inputs", "installed").stdout.splitlines())
+    installed = set()
+    for folder, _, files in os.walk(build):
+        if "cmake_install.cmake" in files:
+            with open(os.path.join(folder, "cmake_install.cmake")) as f:
+                installed.update(re.findall(rf'FILES "{re.escape(build)}/((?:lib|bin)/[^"]+|generated/include/thalweg/ops.h)"', f.read()))
+    assert len(installed) > 4 and installed <= inputs
+    assert [path for path in inputs if path.endswith("_test")] == []
 
 
 def test_cpp_with_cmake(prefix, tmp_path):

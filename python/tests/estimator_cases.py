@@ -201,9 +201,9 @@ def head(tf, made, logits, labels):
     for mode in ("eval", "infer", "train"):
         with tf.Graph().as_default() as graph, tf.Session() as session:
             features = {"w": tf.constant([[1.0], [0.0], [2.5]])}
-            labelled = None if mode == "infer" else labels(tf) if callable(labels) else tf.constant(labels)
+            labeled = None if mode == "infer" else labels(tf) if callable(labels) else tf.constant(labels)
             more = {"train_op_fn": lambda loss: tf.no_op()} if mode == "train" else {}
-            spec = made().create_estimator_spec(features, mode, tf.constant(logits), labelled, **more)
+            spec = made().create_estimator_spec(features, mode, tf.constant(logits), labeled, **more)
             session.run([tf.global_variables_initializer(), tf.local_variables_initializer(), tf.tables_initializer()])
             if mode == "infer":
                 outputs = {}

@@ -102,22 +102,30 @@ def attributes_of_columns(tf):
     return {name: attributes(tf, column) for name, column in columns(tf).items()}
 
 
+def internals(tf):
+    """What has made features, and the bases of columns of categories and of dense ones."""
+    if tf.__name__ == "thalweg":
+        from thalweg.feature_column import column
+        return column._LazyBuilder, column.CategoricalColumn, column.DenseColumn
+    from tensorflow.python.feature_column import feature_column, feature_column_v2
+    return feature_column._LazyBuilder, feature_column_v2.CategoricalColumn, feature_column_v2.DenseColumn
+
+
 def numbers_of_categories(tf):
     """What a column makes of the features, as sparse tensors."""
-    from tensorflow.python.feature_column import feature_column, feature_column_v2
+    builder, categorical, _ = internals(tf)
     found = {}
     for name, column in columns(tf).items():
-        if not isinstance(column, feature_column_v2.CategoricalColumn):
+        if not isinstance(column, categorical):
             continue
-        pair = column._get_sparse_tensors(feature_column._LazyBuilder(features(tf)))
+        pair = column._get_sparse_tensors(builder(features(tf)))
         fetches = [pair.id_tensor] if pair.weight_tensor is None else [pair.id_tensor, pair.weight_tensor]
         found[name] = [[r.indices, r.values, r.dense_shape] for r in values(tf, fetches)]
     return found
 
 
 def _dense(tf):
-    from tensorflow.python.feature_column import feature_column_v2
-    return {n: c for n, c in columns(tf).items() if isinstance(c, feature_column_v2.DenseColumn)}
+    return {n: c for n, c in columns(tf).items() if isinstance(c, internals(tf)[2])}
 
 
 def layers_of_one_column(tf):

@@ -13,7 +13,6 @@ import pytest
 import thalweg as tw
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MOST_USED = 200
 # Methods that programs call on objects, which the list gives without their class.
 METHODS = {
     "run": "Session.run", "minimize": "train.Optimizer.minimize", "add_summary": "summary.FileWriter.add_summary",
@@ -24,15 +23,19 @@ METHODS = {
     "state_size": "nn.rnn_cell.RNNCell.state_size",
     "get_next": "data.Iterator.get_next", "repeat": "data.Dataset.repeat", "prefetch": "data.Dataset.prefetch",
     "make_initializable_iterator": "data.Dataset.make_initializable_iterator",
+    "padded_batch": "data.Dataset.padded_batch", "request_stop": "train.Coordinator.request_stop",
+    "should_stop": "train.Coordinator.should_stop", "reuse_variables": "VariableScope.reuse_variables",
+    "get_collection": "Graph.get_collection", "get_operations": "Graph.get_operations", "dequeue": "QueueBase.dequeue",
+    "managed_session": "train.Supervisor.managed_session",
 }
 
 
 def most_used():
-    """The names of tools/tf_facts/api_usage.csv that most programs use, below the package."""
+    """The names of tools/tf_facts/api_usage.csv, below the package; of the methods there those whose class is known."""
     with open(os.path.join(ROOT, "tools", "tf_facts", "api_usage.csv")) as f:
-        symbols = [row["symbol"] for row in csv.DictReader(f)][:MOST_USED]
+        symbols = [row["symbol"] for row in csv.DictReader(f)]
     return [METHODS[s[len("(object)."):]] if s.startswith("(object).") else s.removeprefix("tf.").removeprefix("python.framework.ops.")
-            for s in symbols]
+            for s in symbols if s.removeprefix("(object).") in METHODS or not s.startswith("(object).")]
 
 
 def found(path):
@@ -65,7 +68,7 @@ NAMES = [path for path in dict.fromkeys(most_used()) if documented(path) is not 
 
 
 def sections(doc):
-    return set(re.findall(r"^(\w+)\n-{3,}$", doc, flags=re.M))
+    return {s.replace("Yields", "Returns") for s in re.findall(r"^(\w+)\n-{3,}$", doc, flags=re.M)}
 
 
 def wanted_sections(path):
@@ -84,7 +87,7 @@ def wanted_sections(path):
 
 
 def test_most_of_the_names_are_here():
-    assert len(most_used()) == MOST_USED and len(NAMES) > 150
+    assert len(most_used()) > 400 and len(NAMES) > 350
 
 
 @pytest.mark.parametrize("path", NAMES)

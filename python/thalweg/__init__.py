@@ -15,6 +15,7 @@ import importlib
 # Modules that are public under their own name.
 _MODULES = """
 app
+autograph
 compat
 contrib
 debugging

@@ -221,7 +221,27 @@ QUANTIZED_DTYPES: frozenset[DType] = frozenset(t for t in _BY_NUMBER.values() if
 
 
 def as_dtype(type_value: DTypeLike) -> DType:
-    """The DType for a DType, its number or name, a numpy type or a Python class."""
+    """Gives the DType that a value stands for.
+
+    Parameters
+    ----------
+    type_value : DType, int, str, numpy type or Python class
+        A DType itself, its number in TensorFlow's messages, its name, or the type of numpy or Python that it holds.
+
+    Returns
+    -------
+    DType
+
+    Raises
+    ------
+    TypeError
+        There is no such type.
+
+    Examples
+    --------
+    >>> tw.as_dtype("float32"), tw.as_dtype(np.int64), tw.as_dtype(bool)
+    (tf.float32, tf.int64, tf.bool)
+    """
     if type(type_value) is DType:
         return type_value
     found = None

@@ -78,7 +78,26 @@ class DeadlineExceededError(OpError):
 
 
 class NotFoundError(OpError):
-    """A file, variable, tensor of a checkpoint or table is not there."""
+    """The error of a file, variable, table or tensor of a checkpoint that is not there.
+
+    Parameters
+    ----------
+    node_def : NodeDef or None
+        The message of the operation that failed.
+    op : Operation or None
+        That operation.
+    message : str
+    error_code : int, optional
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     try:
+    ...         sess.run(tw.read_file("/no/such/file"))
+    ...     except tw.errors.NotFoundError as error:
+    ...         print(error.op.type)
+    ReadFile
+    """
 
     error_code = NOT_FOUND
 

@@ -182,7 +182,25 @@ def ListDirectory(dirname: PathLike) -> list[str]:
 
 @_not_found
 def Remove(filename: PathLike) -> None:
-    """Deletes a file."""
+    """Deletes a file.
+
+    Parameters
+    ----------
+    filename : str or path
+
+    Raises
+    ------
+    errors.NotFoundError
+        There is no such file.
+
+    Examples
+    --------
+    >>> with tw.gfile.GFile("a.txt", "w") as f:
+    ...     _ = f.write("text")
+    >>> tw.gfile.Remove("a.txt")
+    >>> tw.gfile.Exists("a.txt")
+    False
+    """
     os.remove(filename)
 
 
@@ -215,7 +233,24 @@ def MkDir(dirname: PathLike) -> None:
 
 @_not_found
 def DeleteRecursively(dirname: PathLike) -> None:
-    """Deletes a directory and all in it."""
+    """Deletes a directory and all that is in it.
+
+    Parameters
+    ----------
+    dirname : str or path
+
+    Raises
+    ------
+    errors.NotFoundError
+        There is no such directory.
+
+    Examples
+    --------
+    >>> tw.gfile.MakeDirs("a/b")
+    >>> tw.gfile.DeleteRecursively("a")
+    >>> tw.gfile.Exists("a")
+    False
+    """
     shutil.rmtree(dirname)
 
 
@@ -253,7 +288,29 @@ def Copy(oldpath: PathLike, newpath: PathLike, overwrite: bool = False) -> None:
 
 @_not_found
 def Rename(oldname: PathLike, newname: PathLike, overwrite: bool = False) -> None:
-    """Gives a file another name."""
+    """Gives a file or directory another name.
+
+    Parameters
+    ----------
+    oldname, newname : str or path
+    overwrite : bool
+        Whether a file of the new name may be there and is replaced.
+
+    Raises
+    ------
+    errors.NotFoundError
+        There is nothing of the old name.
+    errors.AlreadyExistsError
+        The new name is taken.
+
+    Examples
+    --------
+    >>> with tw.gfile.GFile("a.txt", "w") as f:
+    ...     _ = f.write("text")
+    >>> tw.gfile.Rename("a.txt", "b.txt")
+    >>> tw.gfile.Exists("b.txt")
+    True
+    """
     if os.path.exists(newname) and not overwrite:
         raise FileExistsError(17, "exists", newname)
     os.replace(oldname, newname)

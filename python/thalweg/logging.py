@@ -24,7 +24,19 @@ debug, info, warning, warn, error, fatal, log = (_logger.debug, _logger.info, _l
 
 
 def set_verbosity(v: int | str) -> None:
-    """What is less severe than this level is not shown."""
+    """Sets from which level on messages are shown.
+
+    Parameters
+    ----------
+    v : int or str
+        DEBUG, INFO, WARN, ERROR or FATAL of this module, or such a name.
+
+    Examples
+    --------
+    >>> before = tw.logging.get_verbosity()
+    >>> tw.logging.set_verbosity(tw.logging.ERROR)
+    >>> tw.logging.set_verbosity(before)
+    """
     if not _logger.handlers and not logging.getLogger().handlers:
         _logger.addHandler(logging.StreamHandler())
     _logger.setLevel(v)

@@ -311,7 +311,24 @@ class StaticVocabularyTable(_WithSpareBuckets):
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """An operation that fills all tables of the graph."""
+    """Makes an operation that fills all tables of the graph.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Operation
+
+    Examples
+    --------
+    >>> table = tw.lookup.StaticHashTable(tw.lookup.KeyValueTensorInitializer(["a"], [1]), default_value=-1)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.tables_initializer())
+    ...     print(sess.run(table.lookup(tw.constant(["a", "b"]))))
+    [ 1 -1]
+    """
     initializers = get_collection(GraphKeys.TABLE_INITIALIZERS)
     return group(*initializers, name=name) if initializers else no_op(name=name)
 

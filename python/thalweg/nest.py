@@ -46,7 +46,21 @@ def pack_sequence_as(structure: object, flat_sequence: Iterable[Any], expand_com
 
 
 def is_nested(seq: object) -> bool:
-    """Whether it is a list, tuple or dict."""
+    """Says whether something has parts: whether it is a list, tuple or dict.
+
+    Parameters
+    ----------
+    seq : object
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> tw.contrib.framework.nest.is_sequence([1]), tw.contrib.framework.nest.is_sequence("text")
+    (True, False)
+    """
     return isinstance(seq, (list, tuple, dict))
 
 
@@ -54,7 +68,34 @@ is_sequence = is_nested
 
 
 def map_structure(func: Callable[..., object], *structure: object, **kwargs: object) -> Any:
-    """The structure with func of the leaves that stand at the same places."""
+    """Gives the structure of what a function makes of the leaves that stand at the same places of structures.
+
+    Parameters
+    ----------
+    func : callable
+        Takes a leaf of each structure.
+    *structure : lists, tuples, dicts and leaves, in any nesting
+        At least one; all nested in the same way.
+    **kwargs
+        `check_types`, `expand_composites`: see assert_same_structure.
+
+    Returns
+    -------
+    structure
+        Nested as the first one.
+
+    Raises
+    ------
+    TypeError
+        `func` cannot be called.
+    ValueError
+        There is no structure, or they differ.
+
+    Examples
+    --------
+    >>> tw.contrib.framework.nest.map_structure(lambda x, y: x + y, [1, {"a": 2}], [10, {"a": 20}])
+    [11, {'a': 22}]
+    """
     if not callable(func):
         raise TypeError(f"func must be callable, got: {func}")
     if not structure:
@@ -69,7 +110,28 @@ def map_structure(func: Callable[..., object], *structure: object, **kwargs: obj
 
 
 def assert_same_structure(nest1: object, nest2: object, check_types: bool = True, expand_composites: bool = False) -> None:
-    """ValueError unless both are nested in the same way; TypeError, where types count, for a list that is a tuple there."""
+    """Raises an error unless two structures are nested in the same way.
+
+    Parameters
+    ----------
+    nest1, nest2 : lists, tuples, dicts and leaves, in any nesting
+    check_types : bool
+        Whether a list and a tuple differ, too.
+    expand_composites : bool
+        Of no effect here.
+
+    Raises
+    ------
+    ValueError
+        One has parts where the other has a leaf, or another number of parts.
+    TypeError
+        The types of parts differ, where they count.
+
+    Examples
+    --------
+    >>> nest = tw.contrib.framework.nest
+    >>> nest.assert_same_structure([1, (2, 3)], ["a", ("b", "c")])
+    """
     words = f"First structure: {nest1} Second structure: {nest2}"
     if is_nested(nest1) != is_nested(nest2) or len(flatten(nest1)) != len(flatten(nest2)):
         raise ValueError(f"The two structures don't have the same nested structure. {words}")

@@ -35,7 +35,18 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Runs the tests of the program."""
+    """Runs the tests of the program and ends it: its status is 0 when all have passed.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        The command line; sys.argv unless given.
+
+    Examples
+    --------
+    >>> def run_tests():  # the last lines of a program of tests
+    ...     tw.test.main()
+    """
     flags.FLAGS.mark_as_parsed()
     unittest.main(argv=argv)
 
@@ -154,7 +165,21 @@ class _CheckedThread(threading.Thread):
 
 
 class TestCase(unittest.TestCase):
-    """unittest.TestCase with a graph of its own for each test, sessions, and comparisons of arrays."""
+    """A unittest.TestCase that gives each test a graph of its own, sessions for it, and comparisons of arrays.
+
+    Parameters
+    ----------
+    methodName : str
+        The method that is the test, as for unittest.TestCase.
+
+    Examples
+    --------
+    >>> class SquareTest(tw.test.TestCase):
+    ...     def test_square(self):
+    ...         with self.test_session():
+    ...             self.assertAllClose(tw.square([2.0, 3.0]).eval(), [4.0, 9.0])
+    >>> tw.test.TestCase().assertAllClose([1.0], [1.0 + 1e-9])
+    """
 
     maxDiff = 1600
 

@@ -29,7 +29,28 @@ def as_bytes(bytes_or_text: Text, encoding: str = "utf-8") -> bytes:
 
 
 def as_text(bytes_or_text: Text, encoding: str = "utf-8") -> str:
-    """Text, of bytes by their encoding."""
+    """Gives a string; bytes are decoded.
+
+    Parameters
+    ----------
+    bytes_or_text : bytes or str
+    encoding : str
+        Of the bytes.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    TypeError
+        It is neither bytes nor a string.
+
+    Examples
+    --------
+    >>> tw.compat.as_str(b"abc")
+    'abc'
+    """
     if isinstance(bytes_or_text, str):
         return bytes_or_text
     if isinstance(bytes_or_text, bytes):

@@ -288,7 +288,26 @@ class KubernetesClusterResolver(ClusterResolver):
 
 
 class TPUClusterResolver(ClusterResolver):
-    """Not there: programs make one where their flags ask for a TPU."""
+    """A name that programs use where their flags ask for a TPU. There are no TPUs here: making one is an error.
+
+    Parameters
+    ----------
+    tpu, zone, project, job_name, coordinator_name, coordinator_address, credentials, service, discovery_url
+        As in TensorFlow; they are not used.
+
+    Raises
+    ------
+    NotImplementedError
+        Always.
+
+    Examples
+    --------
+    >>> try:
+    ...     tw.contrib.cluster_resolver.TPUClusterResolver("my-tpu")
+    ... except NotImplementedError:
+    ...     print("no TPU here")
+    no TPU here
+    """
 
     def __init__(self, tpu: str | None = None, zone: str | None = None, project: str | None = None, job_name: str = "worker",
                  coordinator_name: str | None = None, coordinator_address: str | None = None, credentials: object = "default",

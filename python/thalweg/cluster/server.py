@@ -21,7 +21,24 @@ ServerDef = messages.ServerDef
 
 
 class ClusterSpec:
-    """The jobs of a cluster: {"ps": ["HOST:PORT", ...], "worker": {0: "HOST:PORT", 3: ...}}, a ClusterDef or another ClusterSpec."""
+    """The jobs of a cluster and the addresses of their tasks.
+
+    Parameters
+    ----------
+    cluster : dict, ClusterDef or ClusterSpec
+        {"ps": ["HOST:PORT", ...], "worker": {0: "HOST:PORT", 3: ...}}: lists, or dicts by the number of the task.
+
+    Raises
+    ------
+    TypeError
+        It is nothing of that.
+
+    Examples
+    --------
+    >>> cluster = tw.train.ClusterSpec({"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]})
+    >>> cluster.num_tasks("worker"), cluster.task_address("worker", 1)
+    (2, '10.0.0.2:2222')
+    """
 
     def __init__(self, cluster: Any) -> None:
         if isinstance(cluster, ClusterSpec):
@@ -153,12 +170,50 @@ def _stop_serving():
 
 
 class Server:
-    """One task of a cluster in this process: `Session(server.target)` runs there, until stop() or the end of the process,
-    whether the program keeps the object or not. It listens on loopback addresses only, unless it
-    has certificates (`tls`: the files of its certificate, its key and of who signs the others') or `insecure` is set: then nothing
-    is encrypted, and nobody is asked who he is. `limits`: max_message_bytes, max_graph_bytes, max_graph_nodes, max_sessions,
-    max_calls, memory_limit. `channels`: how values go to other tasks of this kind: "memory", "sockets", "tcp", "calls", or "any" of
-    them, the fastest that can be had; "ucx" where it is built with it."""
+    """One task of a cluster, in this process. It serves `Session(server.target)` until stop() or the end of the process, also when the
+    program does not keep the object.
+
+    It listens on loopback addresses only, unless it has certificates (`tls`) or `insecure` is set: then nothing is encrypted, and nobody is
+    asked who he is.
+
+    Parameters
+    ----------
+    server_or_cluster_def : ClusterSpec, dict, ClusterDef or ServerDef
+    job_name : str, optional
+        The job of this task; it may be left out where there is one only.
+    task_index : int, optional
+        Its number; it may be left out where the job has one only.
+    protocol : str, optional
+        "grpc".
+    config : ConfigProto, optional
+        Of sessions that bring none.
+    start : bool
+        Whether it serves at once; else from start() on.
+    insecure : bool
+        Whether it may listen on other addresses without certificates.
+    tls : tuple of three paths, optional
+        The files of its certificate, of its key, and of who signs the others'.
+    channels : str
+        How values go to other tasks of this kind: "memory", "sockets", "tcp", "calls", or "any" of them, the fastest that can be had; "ucx"
+        where it is built with it.
+    **limits
+        max_message_bytes, max_graph_bytes, max_graph_nodes, max_sessions, max_calls, memory_limit.
+
+    Raises
+    ------
+    ValueError
+        The cluster has no such task.
+    errors.UnknownError
+        The port is taken.
+
+    Examples
+    --------
+    >>> server = tw.train.Server.create_local_server()
+    >>> with tw.Session(server.target) as sess:
+    ...     print(sess.run(tw.constant(2) + 3))
+    5
+    >>> server.stop()
+    """
 
     def __init__(self, server_or_cluster_def: Any, job_name: str | None = None, task_index: int | None = None,
                  protocol: str | None = None, config: ConfigProto | None = None, start: bool = True, *, insecure: bool = False,

@@ -37,6 +37,10 @@ _SOURCES = {
                             "graph.graph_import compatibility.stand_ins compatibility.private_names graph.proto_functions",
     "python.framework.composite_tensor": "compatibility.private_names",
     "python.framework.op_def_registry": "compatibility.private_names", "python.framework.type_spec": "control.type_specs",
+    "python.estimator": "estimator estimator.estimator estimator.training estimator.spec estimator.run_config estimator.export "
+                        "estimator.exporters estimator.inputs estimator.keys estimator.older_heads estimator.heads "
+                        "estimator.model_pieces estimator.dnn estimator.linear estimator.dnn_linear_combined estimator.baseline "
+                        "estimator.example_specs estimator.export_outputs",
     "python.feature_column": "feature_column feature_column.column feature_column.numeric feature_column.categorical "
                              "feature_column.crossed feature_column.embedding feature_column.sequences "
                              "feature_column.layer_of_columns feature_column.linear",
@@ -92,6 +96,13 @@ _ELSEWHERE = {"contrib.slim.nets": "contrib.slim.python.slim.nets", "examples.tu
 _FOLDERS = [f"tensorflow.python.{folder}" for folder in "framework ops training util".split()]
 _PUBLIC = ("nn math linalg train losses metrics layers image summary io strings sparse random debugging errors gfile logging test "
            "saved_model app compat messages variables.partitioners").split()
+# Modules of the package tensorflow_estimator, which TensorFlow 1.15 takes tf.estimator from; their folders are those of tensorflow.python.
+_OF_ESTIMATOR = frozenset(["python", "python.estimator", *(f"python.estimator.{name}" for name in (
+    "early_stopping estimator estimator_lib exporter extenders gc keras mode_keys model_fn run_config training util canned canned.baseline "
+    "canned.dnn canned.dnn_linear_combined canned.head canned.linear canned.metric_keys canned.optimizers canned.parsing_utils "
+    "canned.prediction_keys export export.export export.export_lib export.export_output head head.base_head head.binary_class_head "
+    "head.head_utils head.multi_class_head head.multi_head head.multi_label_head head.regression_head inputs inputs.inputs "
+    "inputs.numpy_io inputs.pandas_io").split())])
 # Folders that are the public modules of the same path.
 _SAME = ("contrib", "compat", "keras", "estimator")
 
@@ -169,6 +180,8 @@ def _found(sources, name):
 def exists(fullname):
     """Whether TensorFlow 1.15 has this module."""
     from thalweg import _modules_v1
+    if fullname.startswith("tensorflow_estimator."):
+        return fullname.removeprefix("tensorflow_estimator.") in _OF_ESTIMATOR
     path = fullname.removeprefix("tensorflow.").replace(".", "/")
     folder, _, name = path.rpartition("/")
     return path in _modules_v1.MODULES or name in _modules_v1.MODULES.get(folder, "").split()
@@ -191,6 +204,9 @@ def module(fullname):
     """The module that stands in for `fullname`; None when TensorFlow 1.15 has none of that name."""
     if fullname == "tensorflow":
         return thalweg
+    if fullname.startswith("tensorflow_estimator"):
+        inside = fullname != "tensorflow_estimator"
+        return StandIn(fullname, _sources("python.estimator") if inside else []) if not inside or exists(fullname) else None
     path = fullname.removeprefix("tensorflow.")
     if path == "compat.v1" or path.startswith("compat.v1."):
         return thalweg if path == "compat.v1" else module("tensorflow." + path.removeprefix("compat.v1."))

@@ -6,6 +6,7 @@ from thalweg.base import names
 
 # Modules that are public under their own name, in order.
 _MODULES = """
+autograph
 batching
 cluster_resolver
 crf
@@ -25,6 +26,7 @@ lookup
 losses
 metrics
 opt
+predictor
 quantize
 rnn
 seq2seq

@@ -37,7 +37,33 @@ class CudnnCompatibleLSTMCell(rnn_cell.LSTMCell):
 
 
 class CudnnLSTM(Layer):
-    """Layers of LSTM cells over [time, batch, features]: (outputs, (h, c) of all layers)."""
+    """Layers of LSTM cells over a sequence, [time, batch, features], with the names and checkpoints of cuDNN's.
+
+    Calling it gives (outputs, (h, c)): the outputs of the last layer, and the last states of all layers.
+
+    Parameters
+    ----------
+    num_layers : int
+    num_units : int
+        Of each cell.
+    input_mode : str
+        "linear_input": the first layer multiplies its input by a weight.
+    direction : str
+        "unidirectional" or "bidirectional".
+    dropout : float
+        The chance that a value between layers is dropped in training.
+    seed : int, optional
+    dtype : DType
+    kernel_initializer, bias_initializer : initializer, optional
+    name : str, optional
+        Of the scope of its variables.
+
+    Examples
+    --------
+    >>> outputs, (h, c) = tw.contrib.cudnn_rnn.CudnnLSTM(1, 4)(tw.zeros([5, 2, 3]))
+    >>> outputs.shape.as_list(), h.shape.as_list()
+    ([5, 2, 4], [1, 2, 4])
+    """
 
     rnn_mode = "lstm"
 
@@ -122,8 +148,30 @@ class CudnnLSTM(Layer):
 
 
 class RNNParamsSaveable(SaveableObject):
-    """The opaque weights of a cell of the GPU's library, as a Saver writes them: weights and biases one by one, so that other cells
-    can read them. TensorFlow 1.0 to 1.2 have it; `params_to_canonical` and `canonical_to_params` turn one form into the other."""
+    """Lets a Saver write the opaque weights of a cell of the GPU's library as weights and biases one by one, so that other cells can read them.
+
+    TensorFlow 1.0 to 1.2 have it.
+
+    Parameters
+    ----------
+    params_to_canonical : callable
+        Gives (weights, biases) of the opaque weights.
+    canonical_to_params : callable
+        Gives the opaque weights of (weights, biases).
+    param_variables : Variable or list of Variable
+        What holds the opaque weights.
+    base_variable_scope : str, optional
+        Begins the names in checkpoints.
+    name : str
+
+    Examples
+    --------
+    >>> opaque = tw.get_variable("opaque", initializer=[1.0, 2.0, 3.0])
+    >>> saveable = tw.contrib.cudnn_rnn.RNNParamsSaveable(
+    ...     lambda params: ([params[:2]], [params[2:]]), lambda weights, biases: tw.concat([weights[0], biases[0]], 0), opaque)
+    >>> len(saveable.specs)
+    2
+    """
 
     def __init__(self, params_to_canonical: Callable[..., tuple[Sequence[Tensor], Sequence[Tensor]]],
                  canonical_to_params: Callable[..., Tensor], param_variables: Variable | Sequence[Variable],

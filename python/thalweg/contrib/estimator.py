@@ -1,70 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tw.contrib.estimator: heads by functions, and what was tried there before tw.estimator had it."""
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from thalweg import losses
 from thalweg.base import names
-from thalweg.estimator.class_heads import MultiClassHead, OlderBinaryClassHead, OlderMultiLabelHead
-from thalweg.estimator.multi_head import MultiHead
-from thalweg.estimator.regression_heads import LogisticRegressionHead, PoissonRegressionHead, RegressionHead
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from thalweg.estimator.heads import Head
-
-_OVER_BATCH = losses.Reduction.SUM_OVER_BATCH_SIZE
-
-
-def binary_classification_head(weight_column: Any = None, thresholds: Sequence[float] | None = None,
-                               label_vocabulary: Sequence[str] | None = None, loss_reduction: str = _OVER_BATCH,
-                               loss_fn: Callable[..., Any] | None = None, name: str | None = None) -> Head:
-    """tw.estimator.BinaryClassHead."""
-    return OlderBinaryClassHead(weight_column, thresholds, label_vocabulary, loss_reduction, loss_fn, name)
-
-
-def multi_class_head(n_classes: int, weight_column: Any = None, label_vocabulary: Sequence[str] | None = None,
-                     loss_reduction: str = _OVER_BATCH, loss_fn: Callable[..., Any] | None = None, name: str | None = None) -> Head:
-    """tw.estimator.MultiClassHead."""
-    return MultiClassHead(n_classes, weight_column, label_vocabulary, loss_reduction, loss_fn, name)
-
-
-def multi_label_head(n_classes: int, weight_column: Any = None, thresholds: Sequence[float] | None = None,
-                     label_vocabulary: Sequence[str] | None = None, loss_reduction: str = _OVER_BATCH,
-                     loss_fn: Callable[..., Any] | None = None, classes_for_class_based_metrics: Sequence[Any] | None = None,
-                     name: str | None = None) -> Head:
-    """tw.estimator.MultiLabelHead."""
-    return OlderMultiLabelHead(n_classes, weight_column, thresholds, label_vocabulary, loss_reduction, loss_fn,
-                               classes_for_class_based_metrics, name)
-
-
-def regression_head(weight_column: Any = None, label_dimension: int = 1, loss_reduction: str = _OVER_BATCH,
-                    loss_fn: Callable[..., Any] | None = None, inverse_link_fn: Callable[[Any], Any] | None = None,
-                    name: str | None = None) -> Head:
-    """tw.estimator.RegressionHead."""
-    return RegressionHead(label_dimension, weight_column, loss_reduction, loss_fn, inverse_link_fn, name)
-
-
-def poisson_regression_head(weight_column: Any = None, label_dimension: int = 1, loss_reduction: str = _OVER_BATCH,
-                            compute_full_loss: bool = True, name: str | None = None) -> Head:
-    """tw.estimator.PoissonRegressionHead."""
-    return PoissonRegressionHead(label_dimension, weight_column, loss_reduction, compute_full_loss, name)
-
-
-def logistic_regression_head(weight_column: Any = None, loss_reduction: str = _OVER_BATCH, name: str | None = None) -> Head:
-    """tw.estimator.LogisticRegressionHead."""
-    return LogisticRegressionHead(weight_column, loss_reduction, name)
-
-
-def multi_head(heads: Sequence[Head], head_weights: Sequence[float] | None = None) -> Head:
-    """tw.estimator.MultiHead."""
-    return MultiHead(heads, head_weights)
-
 
 names.complete(globals(), {
     "estimator.dnn": "dnn_logit_fn_builder",
-    "estimator.extenders": "add_metrics",
-    "estimator.linear": "linear_logit_fn_builder"})
+    "estimator.extenders": "add_metrics call_logit_fn forward_features",
+    "estimator.linear": "linear_logit_fn_builder",
+    "estimator.older_heads": "binary_classification_head logistic_regression_head multi_class_head multi_head multi_label_head "
+                             "poisson_regression_head regression_head"})

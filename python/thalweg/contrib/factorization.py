@@ -28,10 +28,38 @@ SQUARED_EUCLIDEAN_DISTANCE, COSINE_DISTANCE = "squared_euclidean", "cosine"
 
 
 class KMeans:
-    """KMeans(points, 3).training_graph(): what measures, initializes and trains centers of clusters.
+    """Finds the centers of clusters of points. training_graph() gives what measures, initializes and trains them.
 
-    `inputs` is a matrix of points or a list of such; `initial_clusters` one of the names above, a matrix, or a function of
-    (inputs, number).
+    Parameters
+    ----------
+    inputs : matrix of floats, or list of such
+        A point a row.
+    num_clusters : int, or scalar integer tensor
+    initial_clusters : str, matrix, or callable of (inputs, number)
+        "random", "kmeans_plus_plus" or "kmc2"; or the centers themselves.
+    distance_metric : str
+        "squared_euclidean" or "cosine".
+    use_mini_batch : bool
+        Whether a step sees a part of the points only.
+    mini_batch_steps_per_iteration : int
+        After how many such steps centers move.
+    random_seed : int
+    kmeans_plus_plus_num_retries : int
+        How many points are tried for a center.
+    kmc2_chain_length : int
+        How many points are looked at for a center.
+
+    Examples
+    --------
+    >>> points = tw.constant([[0.0], [1.0], [10.0], [11.0]])
+    >>> kmeans = tw.contrib.factorization.KMeans(points, 2, initial_clusters=[[0.0], [10.0]])
+    >>> scores, indices, _, ready, initialize, train = kmeans.training_graph()
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     _ = sess.run([initialize])
+    ...     _ = sess.run(train)
+    ...     print(sess.run(indices)[0])
+    [0 0 1 1]
     """
 
     def __init__(self, inputs: TensorLike | Sequence[TensorLike], num_clusters: int,

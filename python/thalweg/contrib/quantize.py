@@ -34,7 +34,29 @@ _STEP = "fake_quantization_step"
 
 
 def create_training_graph(input_graph: Graph | None = None, quant_delay: int = 0) -> None:
-    """Rewrites the graph for training; values are quantized from the step `quant_delay` on."""
+    """Rewrites a graph so that training sees the rounding of quantized weights and activations.
+
+    Parameters
+    ----------
+    input_graph : Graph, optional
+        The default graph unless given. It is changed.
+    quant_delay : int
+        From which step on values are quantized.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to quantize in a way that is known here.
+
+    Examples
+    --------
+    >>> x = tw.placeholder(tw.float32, [1, 4, 4, 1])
+    >>> y = tw.contrib.layers.conv2d(x, 2, 3)
+    >>> _ = tw.train.get_or_create_global_step()
+    >>> tw.contrib.quantize.create_training_graph(quant_delay=100)
+    >>> any(op.type.startswith("FakeQuant") for op in tw.get_default_graph().get_operations())
+    True
+    """
     _rewrite(input_graph, 8, 8, False, quant_delay, True, None)
 
 

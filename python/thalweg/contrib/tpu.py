@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 
 class InputPipelineConfig:
-    """How input is fed to the hosts; one process has one way."""
+    """How input is fed to the hosts of a TPU. One process has one way, so it makes no difference here.
+
+    Examples
+    --------
+    >>> tw.contrib.tpu.InputPipelineConfig.PER_HOST_V2
+    3
+    """
 
     PER_SHARD_V1, PER_HOST_V1, PER_HOST_V2, BROADCAST, SLICED = 1, 2, 3, 4, 5
 
@@ -32,7 +38,13 @@ class TPUConfig(collections.namedtuple("TPUConfig", [
         "iterations_per_loop", "num_shards", "num_cores_per_replica", "per_host_input_for_training", "tpu_job_name",
         "initial_infeed_sleep_secs", "input_partition_dims", "eval_training_input_configuration",
         "experimental_host_call_every_n_steps"])):
-    """Settings of the TPU; kept, and without effect on a CPU."""
+    """The settings of a TPU, which programs hand to RunConfig. They are kept, and without effect on a CPU.
+
+    Examples
+    --------
+    >>> tw.contrib.tpu.TPUConfig(iterations_per_loop=100).iterations_per_loop
+    100
+    """
 
     def __new__(cls, iterations_per_loop: int = 2, num_shards: int | None = None, num_cores_per_replica: int | None = None,
                 per_host_input_for_training: bool | int = True, tpu_job_name: str | None = None,
@@ -51,7 +63,26 @@ class TPUConfig(collections.namedtuple("TPUConfig", [
 
 
 class RunConfig(_RunConfig):
-    """The settings of an Estimator, and those of the TPU."""
+    """The settings of an Estimator, and those of a TPU.
+
+    Parameters
+    ----------
+    tpu_config : TPUConfig, optional
+    evaluation_master : str, optional
+        The target of sessions that evaluate.
+    master : str, optional
+        The target of sessions that train.
+    cluster : ClusterResolver, optional
+        Says the master instead.
+    **kwargs
+        What tw.estimator.RunConfig takes.
+
+    Examples
+    --------
+    >>> config = tw.contrib.tpu.RunConfig(tpu_config=tw.contrib.tpu.TPUConfig(), model_dir="model")
+    >>> config.model_dir
+    'model'
+    """
 
     def __init__(self, tpu_config: TPUConfig | None = None, evaluation_master: str | None = None, master: str | None = None,
                  cluster: object = None, **kwargs: object) -> None:
@@ -82,7 +113,14 @@ class RunConfig(_RunConfig):
 class TPUEstimatorSpec(collections.namedtuple("TPUEstimatorSpec", [
         "mode", "predictions", "loss", "train_op", "eval_metrics", "export_outputs", "scaffold_fn", "host_call",
         "training_hooks", "evaluation_hooks", "prediction_hooks"])):
-    """An EstimatorSpec whose metrics and scaffold are made by functions."""
+    """An EstimatorSpec whose measures, and whose scaffold, are made by functions.
+
+    Examples
+    --------
+    >>> spec = tw.contrib.tpu.TPUEstimatorSpec("train", loss=tw.constant(1.0), train_op=tw.no_op())
+    >>> spec.as_estimator_spec().mode
+    'train'
+    """
 
     def __new__(cls, mode: str, predictions: Tensor | Mapping[str, Tensor] | None = None, loss: Tensor | None = None,
                 train_op: Operation | Tensor | None = None, eval_metrics: tuple[Callable[..., object], object] | None = None,
@@ -110,7 +148,40 @@ def _called(metrics):
 
 
 class TPUEstimator(Estimator):
-    """An Estimator whose params hold the batch size of the mode."""
+    """An Estimator whose `params` hold the batch size of what it does, as those of TPUs; it runs on the CPU.
+
+    Parameters
+    ----------
+    model_fn : callable
+        Gives a TPUEstimatorSpec or an EstimatorSpec of (features, labels, mode, params).
+    model_dir : str or path, optional
+        The folder of checkpoints and events.
+    config : RunConfig, optional
+    params : dict, optional
+        What the functions get; params["batch_size"] is set here.
+    use_tpu : bool
+        Of no effect.
+    train_batch_size, eval_batch_size, predict_batch_size : int, optional
+    batch_axis : list of int, optional
+        Of no effect.
+    eval_on_tpu, export_to_tpu, export_to_cpu : bool
+        Of no effect.
+    warm_start_from : str, path or WarmStartSettings, optional
+    embedding_config_spec, export_saved_model_api_version : optional
+        Of no effect.
+
+    Examples
+    --------
+    >>> def model_fn(features, labels, mode, params):
+    ...     loss = tw.reduce_mean(features)
+    ...     step = tw.train.get_or_create_global_step()
+    ...     return tw.contrib.tpu.TPUEstimatorSpec(mode, loss=loss, train_op=tw.assign_add(step, 1))
+    >>> estimator = tw.contrib.tpu.TPUEstimator(model_fn, "model", use_tpu=False, train_batch_size=8,
+    ...                                         config=tw.contrib.tpu.RunConfig())
+    >>> _ = estimator.train(lambda params: tw.data.Dataset.from_tensors(tw.ones([params["batch_size"]])), steps=1)
+    >>> int(estimator.get_variable_value("global_step"))
+    1
+    """
 
     def __init__(self, model_fn: Callable[..., object] | None = None, model_dir: PathLike | None = None,
                  config: RunConfig | None = None, params: Mapping[str, object] | None = None, use_tpu: bool = True,

@@ -147,6 +147,23 @@ class CondContext(_Context):
         return apply("Identity", [self.value(value)])
 
 
+def branches_of(pred: TensorLike) -> tuple[CondContext, CondContext]:
+    """Where the branch that a step takes when `pred` holds is made, and where the other one."""
+    graph = graph_module.get_default_graph()
+    pred = convert_to_tensor(pred)
+    if pred.dtype.base_dtype is not dtypes.bool:
+        raise TypeError(f"Input 'pred' of 'Switch' Op has type {pred.dtype.base_dtype.name} that does not match expected type of bool.")
+    switch = apply("Switch", [pred, pred], name="Switch")
+    pivots = [apply("Identity", [switch[0]], name="switch_f"), apply("Identity", [switch[1]], name="switch_t")]
+    pred = apply("Identity", [pred], name="pred_id")
+    return CondContext(graph, pred, pivots[1], 1), CondContext(graph, pred, pivots[0], 0)
+
+
+def merged(true_values: Sequence[Tensor], false_values: Sequence[Tensor]) -> list[Tensor]:
+    """What the two branches give, as tensors of where the conditional stands."""
+    return [apply("Merge", [[f, t]], name="Merge")[0] for f, t in zip(false_values, true_values)]
+
+
 def cond(pred: TensorLike, true_fn: Callable[[], object] | None = None, false_fn: Callable[[], object] | None = None,
          strict: bool = False, name: str | None = None, fn1: Callable[[], object] | None = None,
          fn2: Callable[[], object] | None = None) -> Any:
@@ -195,22 +212,15 @@ def cond(pred: TensorLike, true_fn: Callable[[], object] | None = None, false_fn
     with name_scope(name, "cond", [pred]):
         if isinstance(pred, bool):
             raise TypeError("pred must not be a Python bool")
-        pred = convert_to_tensor(pred)
-        if pred.dtype.base_dtype is not dtypes.bool:
-            raise TypeError(f"Input 'pred' of 'Switch' Op has type {pred.dtype.base_dtype.name} that does not match expected type of bool.")
-        switch = apply("Switch", [pred, pred], name="Switch")
-        pivots = [apply("Identity", [switch[0]], name="switch_f"), apply("Identity", [switch[1]], name="switch_t")]
-        pred = apply("Identity", [pred], name="pred_id")
-        then = CondContext(graph, pred, pivots[1], 1)
+        then, otherwise = branches_of(pred)
         structure, true_values = then.results(true_fn)
-        otherwise = CondContext(graph, pred, pivots[0], 0)
         other_structure, false_values = otherwise.results(false_fn)
         nest.assert_same_structure(structure, other_structure)
         for i, (t, f) in enumerate(zip(true_values, false_values)):
             if t.dtype.base_dtype is not f.dtype.base_dtype:
                 raise ValueError(f"Outputs of true_fn and false_fn must have the same type: {t.dtype.name}, {f.dtype.name} "
                                  f"(output {i})")
-        merges = [apply("Merge", [[f, t]], name="Merge")[0] for f, t in zip(false_values, true_values)]
+        merges = merged(true_values, false_values)
         return _unpacked(_arguments(structure, merges), strict)
 
 

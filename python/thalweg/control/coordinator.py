@@ -17,7 +17,24 @@ if TYPE_CHECKING:
 
 
 class Coordinator:
-    """coord = Coordinator(); threads check coord.should_stop(); coord.join(threads) raises what stopped them."""
+    """Lets threads end together: each asks should_stop(), and join() raises the error of the one that ended them.
+
+    Parameters
+    ----------
+    clean_stop_exception_types : tuple of exception types, optional
+        Which errors are a normal end; errors.OutOfRangeError unless given.
+
+    Examples
+    --------
+    >>> import threading
+    >>> coord = tw.train.Coordinator()
+    >>> def work():
+    ...     while not coord.should_stop():
+    ...         coord.request_stop()
+    >>> thread = threading.Thread(target=work)
+    >>> thread.start()
+    >>> coord.join([thread])
+    """
 
     def __init__(self, clean_stop_exception_types: tuple[type[BaseException], ...] | None = None) -> None:
         if clean_stop_exception_types is None:
@@ -30,7 +47,20 @@ class Coordinator:
         self._threads = set()
 
     def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
-        """Asks all threads to stop; of the errors given, the first is raised by join()."""
+        """Asks all threads to stop.
+
+        Parameters
+        ----------
+        ex : Exception, or tuple of sys.exc_info(), optional
+            Why; join() raises the first of those given.
+
+        Examples
+        --------
+        >>> coord = tw.train.Coordinator()
+        >>> coord.request_stop()
+        >>> coord.should_stop()
+        True
+        """
         error = ex[1] if isinstance(ex, tuple) else ex
         if isinstance(error, self._clean):
             error = None
@@ -53,7 +83,17 @@ class Coordinator:
             self._stop_event.clear()
 
     def should_stop(self) -> bool:
-        """Whether a stop was requested."""
+        """Says whether a thread shall stop: whether a stop was requested.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> tw.train.Coordinator().should_stop()
+        False
+        """
         return self._stop_event.is_set()
 
     @contextlib.contextmanager

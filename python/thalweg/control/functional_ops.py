@@ -55,7 +55,42 @@ def _pack(structure, flat):
 
 def map_fn(fn: Callable[..., object], elems: object, dtype: object = None, parallel_iterations: int | None = None,
            back_prop: bool = True, swap_memory: bool = False, infer_shape: bool = True, name: str | None = None) -> Any:
-    """fn of each row of `elems` (tensors in any structure); `dtype` says what fn gives where that is something else."""
+    """Computes a function of each row of tensors, and stacks what comes out.
+
+    Parameters
+    ----------
+    fn : callable
+        Takes a row: a tensor, or the structure of `elems`.
+    elems : tensor_like, or structure of such
+        The first dimensions have one size.
+    dtype : DType, or structure of such, optional
+        The types of what `fn` gives, where they are not those of `elems`.
+    parallel_iterations : int, optional
+        How many rows may be computed at once; 10 unless given.
+    back_prop : bool
+        Whether gradients go through it.
+    swap_memory : bool
+        Of no effect here.
+    infer_shape : bool
+        Whether results are taken to have one shape.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor, or structure of such
+
+    Raises
+    ------
+    TypeError
+        `fn` cannot be called, or its results differ in structure from `dtype`.
+
+    Examples
+    --------
+    >>> rows = tw.constant([[1, 2], [3, 4]])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.map_fn(tw.reduce_sum, rows)))
+    [3 7]
+    """
     _check(fn)
     with name_scope(name, "map", nest.flatten(elems)):
         flat, count = _rows(elems)

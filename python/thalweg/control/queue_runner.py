@@ -168,7 +168,42 @@ def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS)
 
 def start_queue_runners(sess: Session | None = None, coord: Coordinator | None = None, daemon: bool = True, start: bool = True,
                         collection: str = GraphKeys.QUEUE_RUNNERS) -> list[Thread]:
-    """Starts the threads of all runners of the graph; gives them."""
+    """Starts the threads of all queue runners in a collection of the graph.
+
+    Parameters
+    ----------
+    sess : Session, optional
+        Where they run; the default session unless given.
+    coord : Coordinator, optional
+        Stops the threads, and hears their errors.
+    daemon : bool
+        Whether the program may end while they run.
+    start : bool
+        Whether they are started; else they are only made.
+    collection : str
+        The key of the runners.
+
+    Returns
+    -------
+    list of Thread
+
+    Raises
+    ------
+    ValueError
+        There is no session.
+
+    Examples
+    --------
+    >>> name = tw.train.string_input_producer(["a", "b"], shuffle=False).dequeue()
+    >>> coord = tw.train.Coordinator()
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.local_variables_initializer())
+    ...     threads = tw.train.start_queue_runners(sess, coord)
+    ...     print(sess.run(name))
+    ...     coord.request_stop()
+    ...     coord.join(threads)
+    b'a'
+    """
     if sess is None:
         sess = get_default_session()
         if sess is None:

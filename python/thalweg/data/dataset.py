@@ -14,7 +14,7 @@ import numpy as np
 
 from thalweg import dtypes
 from thalweg.control.type_specs import TensorSpec
-from thalweg.data import file_names, generators, iterators, nest, padding, reducing, structure
+from thalweg.data import file_names, generators, iterators, loops, nest, padding, reducing, structure
 from thalweg.data.dataset_functions import ElementFunction
 from thalweg.data.later_methods import LaterMethods
 from thalweg.data.making import int64 as _int64, make, seeds_of
@@ -378,7 +378,32 @@ class Dataset(LaterMethods):
 
     def padded_batch(self, batch_size: IntLike, padded_shapes: object = None, padding_values: object = None,
                      drop_remainder: bool = False, name: str | None = None) -> Dataset:
-        """`batch_size` elements as one, each component padded to one shape; None in it: to the largest of the batch."""
+        """Batches elements whose shapes differ: each component is padded to one shape.
+
+        Parameters
+        ----------
+        batch_size : int, or scalar int64 tensor
+        padded_shapes : structure of shapes, optional
+            To which shape; None in one: to the largest size of the batch. The components' own shapes unless given.
+        padding_values : structure of scalars, optional
+            What is filled in; 0 or "" unless given.
+        drop_remainder : bool
+            Whether a last batch that is smaller is dropped.
+        name : str, optional
+
+        Returns
+        -------
+        Dataset
+
+        Examples
+        --------
+        >>> rows = tw.data.Dataset.range(1, 3).map(lambda n: tw.fill([n], n))
+        >>> batch = rows.padded_batch(2, [None]).make_one_shot_iterator().get_next()
+        >>> with tw.Session() as sess:
+        ...     print(sess.run(batch))
+        [[1 0]
+         [2 2]]
+        """
         return padding.padded_batch(self, batch_size, padded_shapes, padding_values, drop_remainder, name)
 
     def unbatch(self, name: str | None = None) -> Dataset:
@@ -395,6 +420,10 @@ class Dataset(LaterMethods):
     def reduce(self, initial_state: object, reduce_func: Callable[..., object], name: str | None = None) -> Any:
         """The state after `reduce_func(state, element)` has made a next state of each element."""
         return reducing.reduce(self, initial_state, reduce_func, name)
+
+    def _for_statement(self, *loop: Any) -> None:
+        """`for` over the dataset in a function that is converted."""
+        loops.for_statement(self, *loop)
 
     def enumerate(self, start: IntLike = 0, name: str | None = None) -> Dataset:
         """Pairs of a number, from `start` on, and the element."""

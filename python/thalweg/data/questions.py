@@ -27,7 +27,24 @@ def get_output_classes(dataset_or_iterator: Dataset | Iterator) -> Any:
 
 
 def make_one_shot_iterator(dataset: Dataset) -> Iterator:
-    """dataset.make_one_shot_iterator()."""
+    """Makes an iterator that goes through a dataset once and needs no initializer.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        One that reads no variables or tables.
+
+    Returns
+    -------
+    Iterator
+
+    Examples
+    --------
+    >>> element = tw.compat.v1.data.make_one_shot_iterator(tw.data.Dataset.range(2)).get_next()
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(element), sess.run(element))
+    0 1
+    """
     return dataset.make_one_shot_iterator()
 
 

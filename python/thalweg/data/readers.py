@@ -55,6 +55,15 @@ class TextLineDataset(_Files):
         Bytes to read at once.
     num_parallel_reads : int, optional
         Files to read at the same time; their lines come in turn.
+
+    Examples
+    --------
+    >>> with open("lines.txt", "w") as f:
+    ...     _ = f.write("one\\ntwo\\n")
+    >>> line = tw.data.TextLineDataset("lines.txt").make_one_shot_iterator().get_next()
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(line), sess.run(line))
+    b'one' b'two'
     """
 
     def __init__(self, filenames: object, compression_type: Text | None = None, buffer_size: IntLike | None = None,

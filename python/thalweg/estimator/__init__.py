@@ -13,7 +13,7 @@ _OF_TRAIN = frozenset("""CheckpointSaverHook CheckpointSaverListener FeedFnHook 
 NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer SessionRunArgs SessionRunContext SessionRunHook
 SessionRunValues StepCounterHook StopAtStepHook SummarySaverHook VocabInfo""".split())
 # Modules that are public under their own name.
-_MODULES = ("export", "inputs")
+_MODULES = ("experimental", "export", "inputs")
 # Where the rest lives, which most programs do not load.
 _PLACES = {name: module for module, listed in {
     "baseline": "BaselineClassifier BaselineEstimator BaselineRegressor",

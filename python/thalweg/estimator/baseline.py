@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg.estimator.estimator import Estimator
-from thalweg.estimator.model_pieces import SUM, check_features, class_head, optimizer_of, regression_head
+from thalweg.estimator.model_pieces import SUM, check_features, get_optimizer_instance
+from thalweg.estimator.older_heads import _binary_logistic_or_multi_class_head as class_head, regression_head
 from thalweg.graph.graph import name_scope
 from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.operations import array_ops
@@ -45,7 +46,7 @@ def _model_fn(head, optimizer):
 
 
 def _step(optimizer, loss):
-    return optimizer_of(optimizer, LEARNING_RATE).minimize(loss, global_step=get_global_step())
+    return get_optimizer_instance(optimizer, LEARNING_RATE).minimize(loss, global_step=get_global_step())
 
 
 class BaselineEstimator(Estimator):
@@ -104,4 +105,4 @@ class BaselineRegressor(Estimator):
 
     def __init__(self, model_dir: PathLike | None = None, label_dimension: int = 1, weight_column: Any = None, optimizer: Any = "Ftrl",
                  config: RunConfig | None = None, loss_reduction: str = SUM) -> None:
-        super().__init__(_model_fn(regression_head(label_dimension, weight_column, loss_reduction), optimizer), model_dir, config)
+        super().__init__(_model_fn(regression_head(weight_column, label_dimension, loss_reduction), optimizer), model_dir, config)

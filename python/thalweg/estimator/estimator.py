@@ -18,7 +18,7 @@ from thalweg.graph import graph
 from thalweg.graph.graph import GraphKeys
 from thalweg.saving.saver import Saver
 from thalweg.training.basic_session_run_hooks import CheckpointSaverHook, FinalOpsHook, LoggingTensorHook, NanTensorHook, StopAtStepHook
-from thalweg.training.monitored_session import ChiefSessionCreator, MonitoredSession, MonitoredTrainingSession
+from thalweg.training.monitored_session import ChiefSessionCreator, MonitoredSession, MonitoredTrainingSession, Scaffold
 from thalweg.training.session_run_hook import SessionRunHook
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class Estimator:
         config, step = self._config, train.get_global_step()
         if not (spec.scaffold.saver or graph.get_collection(GraphKeys.SAVERS)):
             graph.add_to_collection(GraphKeys.SAVERS, Saver(
-                sharded=True, max_to_keep=config.keep_checkpoint_max, allow_empty=True,
+                sharded=True, max_to_keep=config.keep_checkpoint_max, allow_empty=True, defer_build=True,
                 keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours))
         if steps is not None or max_steps is not None:
             hooks.append(StopAtStepHook(steps, max_steps))
@@ -269,16 +269,20 @@ class Estimator:
         """The metrics by name, with loss and global_step."""
         if steps is not None and steps <= 0:
             raise ValueError(f"Must specify steps > 0, given: {steps}")
-        path = checkpoint_path or self.latest_checkpoint()
+        return self._evaluate(input_fn, steps, hooks, checkpoint_path or self.latest_checkpoint(), name, None)
+
+    def _evaluate(self, input_fn, steps, hooks, path, name, init_fn):
+        """The metrics with the variables of a checkpoint, or those that init_fn(scaffold, session) sets."""
         made, spec = self._in_graph(input_fn, ModeKeys.EVAL)
         with made.as_default():
+            scaffold = Scaffold(init_fn=init_fn, copy_from_scaffold=spec.scaffold) if init_fn else spec.scaffold
             values, updates = self._metric_tensors(spec)
             values[GraphKeys.GLOBAL_STEP] = train.get_global_step()
             final = FinalOpsHook(values)
             all_hooks = [*(hooks or []), *spec.evaluation_hooks, final]
             if steps is not None:
                 all_hooks.append(_StopAfterSteps(steps))
-            creator = ChiefSessionCreator(spec.scaffold, config=self._config.session_config, checkpoint_filename_with_path=path)
+            creator = ChiefSessionCreator(scaffold, config=self._config.session_config, checkpoint_filename_with_path=path)
             with MonitoredSession(creator, all_hooks) as session:
                 while not session.should_stop():
                     session.run(updates)
@@ -339,6 +343,8 @@ class Estimator:
                            checkpoint_path: PathLike | None = None, experimental_mode: str = ModeKeys.PREDICT) -> bytes:
         """Writes a SavedModel of a checkpoint, the newest by default, into a new folder, whose name is the time; gives its path.
         `serving_input_receiver_fn`: gives a ServingInputReceiver; `assets_extra`: {path below assets.extra: file}."""
+        if serving_input_receiver_fn is None:
+            raise ValueError("An input_receiver_fn must be defined.")
         path = checkpoint_path or self.latest_checkpoint()
         if not path:
             raise ValueError(f"Couldn't find trained model at {self._model_dir}.")

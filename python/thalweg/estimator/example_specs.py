@@ -47,6 +47,6 @@ def _spec(feature_columns, label_key, label, weight_column):
     if not isinstance(weight, NumericColumn):
         raise ValueError(f"weight_column should be an instance of tf.feature_column.numeric_column. Given type: {type(weight_column)}")
     if weight.key in found:
-        raise ValueError(f"Weight column should not be used as feature. weight_column: {weight.key}, features: {sorted(found)}")
+        raise ValueError(f"weight_column should not be used as feature. weight_column: {weight.key}, features: {sorted(found)}")
     found.update(weight.parse_example_spec)
     return found

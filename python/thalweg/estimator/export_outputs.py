@@ -161,8 +161,8 @@ def default_outputs(export_outputs: Any, predictions: Any) -> dict[str, ExportOu
         (value,) = export_outputs.values()
         return {DEFAULT_SERVING_SIGNATURE_DEF_KEY: value, **export_outputs}
     if len(export_outputs) > 1 and DEFAULT_SERVING_SIGNATURE_DEF_KEY not in export_outputs:
-        raise ValueError("Multiple export_outputs were provided, but none of them is specified as the default. Do this by naming one of "
-                         "them with signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY.")
+        raise ValueError("Multiple export_outputs were provided, but none of them is specified as the default: none is named "
+                         f"\"{DEFAULT_SERVING_SIGNATURE_DEF_KEY}\".")
     return dict(export_outputs)
 
 

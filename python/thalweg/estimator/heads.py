@@ -195,7 +195,7 @@ class Head(abc.ABC):
             found = {"average_loss": metrics.mean(made.unreduced_loss, made.weights)}
             found.update(self._metrics(predictions, made.processed_labels, made.weights))
             if regularization_losses:
-                found["loss/regularization"] = metrics.mean(math_ops.add_n(regularization_losses))
+                found["regularization_loss"] = metrics.mean(math_ops.add_n(regularization_losses))
         return {self._key(key): value for key, value in found.items()}
 
     def _summarize(self, total, made, regularization_losses):
@@ -206,7 +206,7 @@ class Head(abc.ABC):
                 mean = losses.compute_weighted_loss(made.unreduced_loss, weights, reduction=losses.Reduction.MEAN, loss_collection=None)
                 summary.scalar(self._key("average_loss"), mean)
             if regularization_losses:
-                summary.scalar(self._key("loss/regularization"), math_ops.add_n(regularization_losses))
+                summary.scalar(self._key("regularization_loss"), math_ops.add_n(regularization_losses))
 
 
 def _regularized(loss, regularization_losses):

@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the ready-made models share: optimizers by name, partitioners, heads, checks of features."""
+"""What the ready-made models share: optimizers by name, partitioners, checks of features."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from thalweg import losses, train
-from thalweg.estimator.class_heads import MultiClassHead, OlderBinaryClassHead
-from thalweg.estimator.heads import Head
-from thalweg.estimator.regression_heads import RegressionHead
 from thalweg.variables.partitioners import min_max_variable_partitioner
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from typing import Any
 
     from thalweg.base.typing import Partitioner
@@ -21,34 +18,24 @@ _BY_NAME = {"Adagrad": train.AdagradOptimizer, "Adam": train.AdamOptimizer, "Ftr
             "RMSProp": train.RMSPropOptimizer, "SGD": train.GradientDescentOptimizer}
 
 
-def optimizer_of(given: Any, learning_rate: float) -> Optimizer:
+def get_optimizer_instance(opt: Any, learning_rate: float | None = None) -> Optimizer:
     """An optimizer by its name with a learning rate, what a function gives, or itself."""
-    if isinstance(given, str):
-        if given not in _BY_NAME:
-            raise ValueError(f"Unsupported optimizer name: {given}. Supported names are: {tuple(sorted(_BY_NAME))}")
-        return _BY_NAME[given](learning_rate=learning_rate)
-    if callable(given) and not hasattr(given, "minimize"):
-        given = given()
-    if not hasattr(given, "minimize"):
-        raise ValueError(f"The given object is not an Optimizer instance. Given: {given}")
-    return given
+    if isinstance(opt, str):
+        if opt not in _BY_NAME:
+            raise ValueError(f"Unsupported optimizer name: {opt}. Supported names are: {tuple(sorted(_BY_NAME))}")
+        if not learning_rate:
+            raise ValueError("learning_rate must be specified when opt is string.")
+        return _BY_NAME[opt](learning_rate=learning_rate)
+    if callable(opt) and not hasattr(opt, "minimize"):
+        opt = opt()
+    if not hasattr(opt, "minimize"):
+        raise ValueError(f"The given object is not an Optimizer instance. Given: {opt}")
+    return opt
 
 
 def large_parts(config: Any) -> Partitioner:
     """Of variables of 64 MiB and more a part for each parameter server."""
     return min_max_variable_partitioner(max_partitions=config.num_ps_replicas if config else 0, min_slice_size=64 << 20)
-
-
-def class_head(n_classes: int, weight_column: Any, label_vocabulary: Sequence[str] | None, loss_reduction: str) -> Head:
-    """The head of a classifier of so many classes."""
-    if n_classes == 2:
-        return OlderBinaryClassHead(weight_column, label_vocabulary=label_vocabulary, loss_reduction=loss_reduction)
-    return MultiClassHead(n_classes, weight_column, label_vocabulary=label_vocabulary, loss_reduction=loss_reduction)
-
-
-def regression_head(label_dimension: int, weight_column: Any, loss_reduction: str) -> Head:
-    """The head of a regression of so many numbers."""
-    return RegressionHead(label_dimension, weight_column, loss_reduction=loss_reduction)
 
 
 def check_features(features: Mapping[str, Any]) -> None:

@@ -292,3 +292,10 @@ def sparse_without(tensor: Any, ignored: object = None) -> SparseTensor:
         places = array_ops.where(apply("NotEqual", [tensor, convert_to_tensor(ignored, tensor.dtype.base_dtype)]), name="indices")
         return SparseTensor(places, array_ops.gather_nd(tensor, places, name="values"),
                             array_ops.shape(tensor, out_type=dtypes.int64, name="dense_shape"))
+
+
+def pair_of(column: Any, cache: FeatureTransformationCache, state_manager: Any) -> IdWeightPair:
+    """Numbers of categories and weights of a column of either generation."""
+    if state_manager is None:
+        return column._get_sparse_tensors(cache)
+    return column.get_sparse_tensors(cache, state_manager)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from thalweg import dtypes
 from thalweg.feature_column.categorical import HashedCategoricalColumn
-from thalweg.feature_column.column import CATEGORICAL, CategoricalColumn, IdWeightPair, _CategoricalColumn
+from thalweg.feature_column.column import CATEGORICAL, CategoricalColumn, IdWeightPair, _CategoricalColumn, pair_of
 from thalweg.operations import parsing
 from thalweg.operations.sparse_ops import sparse_cross_hashed
 
@@ -61,8 +61,7 @@ class CrossedColumn(CategoricalColumn, _CategoricalColumn, collections.namedtupl
             if isinstance(key, str):
                 given.append(transformation_cache.get(key, state_manager))
                 continue
-            pair = key._get_sparse_tensors(transformation_cache) if state_manager is None else \
-                key.get_sparse_tensors(transformation_cache, state_manager)
+            pair = pair_of(key, transformation_cache, state_manager)
             if pair.weight_tensor is not None:
                 raise ValueError(f"crossed_column does not support weight_tensor, but the given column populates weight_tensor. "
                                  f"Given column: {key.name}")
@@ -110,8 +109,7 @@ def crossed_column(keys: Sequence[Any], hash_bucket_size: int, hash_key: int | N
         raise ValueError(f"keys must be a list with length > 1. Given: {keys}")
     for key in keys:
         if not isinstance(key, (str, *CATEGORICAL)):
-            raise ValueError("Unsupported key type. All keys must be either string, or categorical column except "
-                             f"HashedCategoricalColumn. Given: {key}")
+            raise ValueError(f"Unsupported key type: keys are texts and columns of categories, but those of hashes. Given: {key}")
         if isinstance(key, HashedCategoricalColumn):
             raise ValueError("categorical_column_with_hash_bucket is not supported for crossing: give the key of its feature instead. "
                              f"Given: {key}")

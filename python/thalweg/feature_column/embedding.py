@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dense values of categories: rows of a table that is learnt, or a number for each category."""
+"""Dense values of categories: rows of a table that is trained, or a number for each category."""
 from __future__ import annotations
 
 import collections
@@ -13,6 +13,7 @@ from thalweg.feature_column.column import (
     TensorSequenceLengthPair,
     _DenseColumn,
     _SequenceDenseColumn,
+    pair_of,
 )
 from thalweg.feature_column.sequences import SequenceCategoricalColumn, sequence_lengths
 from thalweg.graph import graph
@@ -41,13 +42,6 @@ def _in_collections(weight_collections):
     if found and GraphKeys.GLOBAL_VARIABLES not in found:
         found.append(GraphKeys.GLOBAL_VARIABLES)
     return found or None
-
-
-def pair_of(column: Any, cache: Any, state_manager: Any) -> Any:
-    """Numbers of categories and weights of a column of either generation."""
-    if state_manager is None:
-        return column._get_sparse_tensors(cache)
-    return column.get_sparse_tensors(cache, state_manager)
 
 
 class _Embedded(DenseColumn, SequenceDenseColumn, _DenseColumn, _SequenceDenseColumn):
@@ -161,8 +155,7 @@ class _SharedEmbeddingColumn(_Embedded, collections.namedtuple("_SharedEmbedding
         """The table, which the first of these columns that is asked makes."""
         known = graph.get_collection(self.shared_embedding_collection_name)
         if len(known) > 1:
-            raise ValueError(f"Collection {known} can only contain one variable. Suggested fix A: choose a unique name for this "
-                             "collection.")
+            raise ValueError(f"Collection {known} can only contain one variable.")
         if known:
             if known[0].shape.as_list() != [self.categorical_column._num_buckets, self.dimension]:
                 raise ValueError(f"Shared embedding collection {self.shared_embedding_collection_name} contains variable "
@@ -263,7 +256,7 @@ def embedding_column(categorical_column: Any, dimension: int, combiner: str = "m
     max_norm : float, optional
         Rows that are longer are scaled down to it.
     trainable : bool
-        Whether the table is learnt.
+        Whether the table is trained.
 
     Returns
     -------
@@ -300,25 +293,19 @@ def shared_embedding_columns(categorical_columns: Sequence[Any], dimension: int,
     _check(dimension, ckpt_to_load_from, tensor_name_in_ckpt, initializer)
     initializer = initializer or truncated_normal_initializer(mean=0.0, stddev=1 / math.sqrt(dimension))
     ordered = sorted(categorical_columns, key=lambda c: c.name)
-    count, kind = ordered[0]._num_buckets, _kind_of(ordered[0])
+    count, kind = ordered[0]._num_buckets, type(ordered[0])
     for column in ordered:
         if not isinstance(column, CATEGORICAL):
             raise ValueError(f"All categorical_columns must be of type _CategoricalColumn. Given: {column}")
         if column._num_buckets != count:
-            raise ValueError("To use shared_embedding_column, all categorical_columns must have the same number of buckets. Given "
-                             f"column: {ordered[0]} with buckets: {count} does  not match column: {column} with buckets: "
-                             f"{column._num_buckets}")
+            raise ValueError(f"To use shared_embedding_column, all categorical_columns must have as many categories: {ordered[0]} has "
+                             f"{count}, {column} has {column._num_buckets}")
         if not isinstance(column, kind):
-            raise ValueError("To use shared_embedding_column, all categorical_columns must have the same type, or be "
-                             f"weighted_categorical_column or sequence column of the same type. Given column: {ordered[0]} of type: "
-                             f"{kind} does not match given column: {column} of type: {type(column)}")
+            raise ValueError(f"To use shared_embedding_column, all categorical_columns must be of one kind: {ordered[0]} and {column} "
+                             "are not")
     name = shared_embedding_collection_name or "_".join(c.name for c in ordered) + "_shared_embedding"
     return [_SharedEmbeddingColumn(column, dimension, combiner, initializer, name, ckpt_to_load_from, tensor_name_in_ckpt, max_norm,
                                    trainable) for column in categorical_columns]
-
-
-def _kind_of(column):
-    return type(column)
 
 
 def indicator_column(categorical_column: Any) -> IndicatorColumn:

@@ -32,9 +32,7 @@ def ordered_columns(feature_columns: Any, kinds: tuple[type, ...] = COLUMNS) -> 
     seen = {}
     for column in columns:
         if column.name in seen:
-            raise ValueError("Duplicate feature column name found for columns: This usually means that these columns refer to same base "
-                             f"feature: {seen[column.name]} and {column}. Either one must be discarded or a duplicated but renamed "
-                             "item must be inserted in features dict.")
+            raise ValueError(f"Duplicate feature column name found for columns: {seen[column.name]} and {column}")
         seen[column.name] = column
     return sorted(columns, key=lambda c: c.name)
 
@@ -65,29 +63,23 @@ def variables_of(variable: Any) -> list[Any]:
     return variable._get_variable_list() if hasattr(variable, "_get_variable_list") else [variable]
 
 
-def made_since(count: int) -> list[Any]:
-    """The variables of the scope that are younger than its first `count`."""
-    return get_variable_scope().global_variables()[count:]
-
-
 def _values(column, builder, weight_collections, trainable, cols_to_vars, cols_to_output_tensors):
     """[batch, width] of one column, under a scope of its own."""
     with variable_scope(None, default_name=column._var_scope_name):
-        before = len(get_variable_scope().global_variables())
         dense = column._get_dense_tensor(builder, weight_collections=weight_collections, trainable=trainable)
         width = column._variable_shape.num_elements()
         flat = array_ops.reshape(dense, [array_ops.shape(dense)[0], width])
         if cols_to_vars is not None:
-            cols_to_vars[column] = _known_variables(column, before)
+            cols_to_vars[column] = _known_variables(column)
         if cols_to_output_tensors is not None:
             cols_to_output_tensors[column] = flat
     return flat
 
 
-def _known_variables(column, before):
+def _known_variables(column):
     if isinstance(column, _SharedEmbeddingColumn):
         return variables_of(column._table(None))
-    return made_since(before)
+    return get_variable_scope().global_variables()
 
 
 def layer_of(features: Mapping[str, Any], feature_columns: Any, weight_collections: Iterable[str] | None = None,
@@ -97,8 +89,8 @@ def layer_of(features: Mapping[str, Any], feature_columns: Any, weight_collectio
     columns = ordered_columns(feature_columns)
     for column in columns:
         if not isinstance(column, DENSE):
-            raise ValueError("Items of feature_columns must be a _DenseColumn. You can wrap a categorical column with an "
-                             f"embedding_column or indicator_column. Given: {column}")
+            raise ValueError("Items of feature_columns must be a _DenseColumn: categories go into embedding_column or "
+                             f"indicator_column. Given: {column}")
     check_batches(features)
     kept, builder = collections_of(weight_collections), _LazyBuilder(features)
     with variable_scope(scope, default_name="input_layer", values=list(features.values())):
@@ -120,7 +112,7 @@ def input_layer(features: Mapping[str, Any], feature_columns: Any, weight_collec
     weight_collections : sequence of str, optional
         More collections for the variables.
     trainable : bool
-        Whether the variables are learnt.
+        Whether the variables are trained.
     cols_to_vars, cols_to_output_tensors : dict, optional
         Gets {column: its variables}, {column: its values}.
 

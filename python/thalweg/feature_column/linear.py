@@ -89,7 +89,7 @@ def linear_model(features: Mapping[str, Any], feature_columns: Any, units: int =
     weight_collections : sequence of str, optional
         More collections for the variables.
     trainable : bool
-        Whether the variables are learnt.
+        Whether the variables are trained.
     cols_to_vars : dict, optional
         Gets {column: its variables, "bias": those of the bias}.
 

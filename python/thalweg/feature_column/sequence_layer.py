@@ -23,8 +23,8 @@ def sequence_input_layer(features: Mapping[str, Any], feature_columns: Any, weig
     columns = ordered_columns(feature_columns)
     for column in columns:
         if not isinstance(column, SEQUENCE):
-            raise ValueError("All feature_columns must be of type _SequenceDenseColumn. You can wrap a sequence_categorical_column with "
-                             f"an embedding_column or indicator_column. Given (type {type(column)}): {column}")
+            raise ValueError("All feature_columns must be of type _SequenceDenseColumn: categories go into embedding_column or "
+                             f"indicator_column. Given: {column}")
     kept, builder = collections_of(weight_collections), _LazyBuilder(features)
     with variable_scope(None, default_name="sequence_input_layer", values=list(features.values())):
         values, lengths = [], []

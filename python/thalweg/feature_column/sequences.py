@@ -35,7 +35,6 @@ def sequence_lengths(ids: SparseTensor, num_elements: int = 1) -> Tensor:
     rows, columns = ids.indices[:, 0], ids.indices[:, 1]
     found = apply("UnsortedSegmentMax", [columns, rows, ids.dense_shape[0]])
     steps = apply("Maximum", [found + 1, math_ops.cast(0, dtypes.int64)])  # of a row without any it is the lowest integer
-    steps = array_ops.where(apply("Less", [found, math_ops.cast(0, dtypes.int64)]), array_ops.zeros_like(found), steps)
     return apply("FloorDiv", [steps + (num_elements - 1), math_ops.cast(num_elements, dtypes.int64)])
 
 

@@ -382,7 +382,18 @@ class Graph(_core.Graph):
         return self.as_graph_element(name, allow_operation=False)
 
     def get_operations(self) -> list[Operation]:
-        """All operations, in the order in which they were made."""
+        """Gives all operations, in the order in which they were made.
+
+        Returns
+        -------
+        list of Operation
+
+        Examples
+        --------
+        >>> x = tw.constant(1.0, name="x")
+        >>> [op.name for op in tw.get_default_graph().get_operations()]
+        ['x']
+        """
         return self._nodes()
 
     # ---- messages ----
@@ -418,7 +429,26 @@ class Graph(_core.Graph):
         return self._collections.setdefault(name, [])
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
-        """What is in a collection, as a new list: all, or what has a name that begins as the regular expression `scope` says."""
+        """Gives what is in a collection, as a new list.
+
+        Parameters
+        ----------
+        name : str
+            The key of the collection.
+        scope : str, optional
+            A regular expression: only items whose name begins so.
+
+        Returns
+        -------
+        list
+
+        Examples
+        --------
+        >>> graph = tw.get_default_graph()
+        >>> graph.add_to_collection("mine", 1)
+        >>> graph.get_collection("mine")
+        [1]
+        """
         items = self._collections.get(name, [])
         if scope is None:
             return list(items)
@@ -787,7 +817,25 @@ def device(device_name_or_function: Device) -> AbstractContextManager[None]:
 
 
 def container(container_name: Text) -> AbstractContextManager[str]:
-    """with tw.container("name"): variables, queues, tables ... that are made there belong to it, for Session.reset."""
+    """Places variables, queues, tables and other resources that are made within a `with` statement into a container.
+
+    Parameters
+    ----------
+    container_name : str
+        Session.reset can empty it by this name.
+
+    Returns
+    -------
+    context manager
+        Gives the name.
+
+    Examples
+    --------
+    >>> with tw.container("experiment"):
+    ...     queue = tw.FIFOQueue(2, tw.int32)
+    >>> queue.queue_ref.op.get_attr("container")
+    b'experiment'
+    """
     return get_default_graph().container(container_name)
 
 
@@ -874,7 +922,23 @@ def get_collection(key: str, scope: str | None = None) -> list[Any]:
 
 
 def get_collection_ref(key: str) -> list[Any]:
-    """A collection of the default graph itself, to be changed; made when it is not there."""
+    """Gives a collection of the default graph itself, so that it can be changed; an empty one is made where there is none.
+
+    Parameters
+    ----------
+    key : str
+        The name of the collection; GraphKeys has those of the package.
+
+    Returns
+    -------
+    list
+
+    Examples
+    --------
+    >>> tw.get_collection_ref("mine").append("item")
+    >>> tw.get_collection("mine")
+    ['item']
+    """
     return get_default_graph().get_collection_ref(key)
 
 

@@ -59,7 +59,30 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor | I
 
 
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """x / y as real numbers: integers are converted first."""
+    """Divides element by element as real numbers: integers are converted first.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Of one numeric type; they are broadcast to each other.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        float32 for integers of up to 16 bits, float64 for larger ones, else the type of `x`.
+
+    Raises
+    ------
+    TypeError
+        The types differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.truediv([7, 8], 2)))
+    [3.5 4. ]
+    """
     with name_scope(name, "truediv", [x, y]) as scope:
         if not is_dense(y):
             x = convert_to_tensor(x, name="x")

@@ -123,7 +123,26 @@ def dimension_value(dimension: T | Dimension) -> T | int | None:
 
 
 class TensorShape:
-    """A list of dimensions, or of unknown rank (None)."""
+    """What is known of a tensor's shape before a step: its sizes, some of which may be unknown, or not even its rank.
+
+    Parameters
+    ----------
+    dims : list of int or None, TensorShape, or None
+        None in the list: that size is unknown; None alone: the rank is unknown.
+
+    Raises
+    ------
+    ValueError
+        A size is negative.
+
+    Examples
+    --------
+    >>> shape = tw.TensorShape([None, 3])
+    >>> shape.as_list(), shape.ndims, shape.is_fully_defined()
+    ([None, 3], 2, False)
+    >>> shape.merge_with([2, None]).as_list()
+    [2, 3]
+    """
 
     __slots__ = ("_dims",)
 

@@ -25,7 +25,28 @@ SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "val
 
 
 class SparseTensor:
-    """values[i] is at indices[i]; everything else is zero."""
+    """A tensor of which only some elements are stored: values[i] is at indices[i], and everything else is zero.
+
+    Parameters
+    ----------
+    indices : int64 matrix, [N, rank]
+        The place of each element. Most operations take them in row-major order: see tw.sparse_reorder.
+    values : vector of any type, [N]
+    dense_shape : int64 vector, [rank]
+
+    Raises
+    ------
+    ValueError
+        The shapes do not fit each other.
+
+    Examples
+    --------
+    >>> x = tw.SparseTensor(indices=[[0, 1], [1, 0]], values=[5, 7], dense_shape=[2, 2])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.sparse_tensor_to_dense(x)))
+    [[0 5]
+     [7 0]]
+    """
 
     def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike) -> None:
         with name_scope(None, "SparseTensor", [indices, values, dense_shape]):

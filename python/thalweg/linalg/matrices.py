@@ -83,7 +83,26 @@ def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -
 
 
 def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """(eigenvalues, rising, and eigenvectors) of self-adjoint matrices."""
+    """Computes eigenvalues and eigenvectors of self-adjoint matrices.
+
+    Parameters
+    ----------
+    tensor : tensor of a floating or complex type, [..., N, N]
+        Of each matrix the lower part counts.
+    name : str, optional
+
+    Returns
+    -------
+    tuple of Tensor
+        Eigenvalues [..., N], rising; eigenvectors [..., N, N], a column each.
+
+    Examples
+    --------
+    >>> values, vectors = tw.self_adjoint_eig([[2.0, 0.0], [0.0, 1.0]])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(values))
+    [1. 2.]
+    """
     return apply("SelfAdjointEigV2", [tensor], {"compute_v": True}, name)
 
 

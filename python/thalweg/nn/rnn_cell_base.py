@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from thalweg.variables.variables import Variable
 
 LSTMStateTuple = collections.namedtuple("LSTMStateTuple", "c h")
-LSTMStateTuple.__doc__ = "State of an LSTM: (c, h), what it remembers and its output."
+LSTMStateTuple.__doc__ = """The state of an LSTM cell: c, what it remembers, and h, its output.
+
+Examples
+--------
+>>> state = tw.nn.rnn_cell.LSTMCell(4).zero_state(2, tw.float32)
+>>> type(state).__name__, state.c.shape.as_list()
+('LSTMStateTuple', [2, 4])
+"""
 LSTMStateTuple.dtype = property(lambda self: self.c.dtype)
 
 

@@ -118,7 +118,29 @@ def sparse_to_dense(sparse_indices: TensorLike, output_shape: DynamicShape, spar
 
 
 def edit_distance(hypothesis: SparseLike, truth: SparseLike, normalize: bool = True, name: str = "edit_distance") -> Tensor:
-    """The Levenshtein distance of the rows of two SparseTensors."""
+    """Computes the Levenshtein distance between the sequences of two sparse tensors: how many elements to insert, delete or change.
+
+    Parameters
+    ----------
+    hypothesis, truth : SparseTensor
+        Of one type; the last dimension is that of the sequences.
+    normalize : bool
+        Whether a distance is divided by the length of the truth.
+    name : str
+
+    Returns
+    -------
+    Tensor
+        float32, without the last dimension.
+
+    Examples
+    --------
+    >>> guess = tw.SparseTensor([[0, 0], [0, 1]], ["a", "b"], [1, 2])
+    >>> truth = tw.SparseTensor([[0, 0], [0, 1]], ["a", "c"], [1, 2])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.edit_distance(guess, truth)))
+    [0.5]
+    """
     parts = []
     for sparse in (hypothesis, truth):
         if not isinstance(sparse, SparseTensor) and not hasattr(sparse, "dense_shape"):
@@ -130,7 +152,35 @@ def edit_distance(hypothesis: SparseLike, truth: SparseLike, normalize: bool = T
 
 def sequence_mask(lengths: TensorLike, maxlen: IntLike | None = None, dtype: DTypeLike = dtypes.bool,
                   name: str | None = None) -> Tensor:
-    """Row i is true in its first lengths[i] places."""
+    """Makes rows that are true in their first places.
+
+    Parameters
+    ----------
+    lengths : integer tensor
+        How many places of each row are true.
+    maxlen : int, or scalar integer tensor, optional
+        The length of a row; the largest of `lengths` unless given.
+    dtype : DType
+        Of the result: true is 1.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        Of shape lengths.shape + [maxlen].
+
+    Raises
+    ------
+    ValueError
+        `maxlen` is no scalar.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.sequence_mask([1, 3], dtype=tw.int32)))
+    [[1 0 0]
+     [1 1 1]]
+    """
     lengths = convert_to_tensor(lengths)
     kind = lengths.dtype.base_dtype
     if maxlen is None:

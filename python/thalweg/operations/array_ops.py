@@ -53,7 +53,28 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = No
 
 
 def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """A tensor that may be fed; else it is `input`."""
+    """Makes a tensor that may be fed, and otherwise has a value of its own.
+
+    Parameters
+    ----------
+    input : tensor_like
+        The value where nothing is fed.
+    shape : TensorShape, or list of int or None
+        Which values may be fed.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        Of the type of `input`.
+
+    Examples
+    --------
+    >>> x = tw.placeholder_with_default([1.0], [None])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(x), sess.run(x, {x: [2.0, 3.0]}))
+    [1.] [2. 3.]
+    """
     return apply("PlaceholderWithDefault", [input], {"shape": as_shape(shape)}, name=name)
 
 
@@ -341,7 +362,28 @@ def ones(shape: DynamicShape, dtype: DTypeLike = dtypes.float32, name: str | Non
 
 
 def zeros_like(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True) -> Tensor:
-    """Zeros of the same shape."""
+    """Makes zeros of the shape of a tensor.
+
+    Parameters
+    ----------
+    tensor : tensor_like
+    dtype : DType, optional
+        That of `tensor` unless given.
+    name : str, optional
+    optimize : bool
+        Whether a constant is made where the shape is known.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.zeros_like([[1, 2], [3, 4]])))
+    [[0 0]
+     [0 0]]
+    """
     x = convert_to_tensor(tensor, name="tensor")
     if not isinstance(x, Tensor):
         return x._map_values(lambda values: zeros_like(values, dtype, name))
@@ -783,20 +825,93 @@ def gather(params: TensorLike, indices: TensorLike, validate_indices: bool | Non
 
 
 def gather_nd(params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0) -> Tensor:
-    """Elements or parts of params by full indices."""
+    """Takes elements or parts of a tensor by indices of several dimensions.
+
+    Parameters
+    ----------
+    params : tensor of any type
+    indices : int32 or int64 tensor, [..., K]
+        Each row of K numbers is the place of an element, or of a part where K is less than the rank of `params`.
+    name : str, optional
+    batch_dims : int
+        How many first dimensions the two have in common.
+
+    Returns
+    -------
+    Tensor
+        Of the type of `params`, shape indices.shape[:-1] + params.shape[K:].
+
+    Raises
+    ------
+    ValueError
+        K is larger than the rank. In a step errors.InvalidArgumentError: an index lies outside.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]])))
+    [2 3]
+    """
     if batch_dims != 0:
         raise NotImplementedError("gather_nd with batch_dims is not there yet")
     return apply("GatherNd", [params, indices], name=name)
 
 
 def tile(input: TensorLike, multiples: IntsLike, name: str | None = None) -> Tensor:
-    """Repeats along each dimension."""
+    """Repeats a tensor along each of its dimensions.
+
+    Parameters
+    ----------
+    input : tensor of any type, of rank 1 or more
+    multiples : list of int, or int32 or int64 vector, [rank]
+        How often, in each dimension.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.tile([[1, 2]], [2, 2])))
+    [[1 2 1 2]
+     [1 2 1 2]]
+    """
     return apply("Tile", [input, multiples], name=name)
 
 
 def pad(tensor: TensorLike, paddings: TensorLike, mode: str = "CONSTANT", name: str | None = None,
         constant_values: TensorLike = 0) -> Tensor:
-    """Adds a border."""
+    """Puts a border around a tensor.
+
+    Parameters
+    ----------
+    tensor : tensor of any type
+    paddings : int32 or int64 matrix, [rank, 2]
+        How many elements to add before and after, in each dimension.
+    mode : str
+        "CONSTANT"; "REFLECT": the border mirrors what lies inside, without its edge; "SYMMETRIC": with its edge.
+    name : str, optional
+    constant_values : scalar tensor_like
+        Fills the border of "CONSTANT".
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        There is no such mode.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.pad([[1, 2]], [[0, 1], [1, 1]])))
+    [[0 1 2 0]
+     [0 0 0 0]]
+    """
     mode = mode.upper()
     if mode == "CONSTANT":
         if is_dense(constant_values) or constant_values != 0:

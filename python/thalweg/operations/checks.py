@@ -153,7 +153,33 @@ def assert_negative(x: TensorLike, data: Sequence[TensorLike] | None = None, sum
 
 def assert_positive(x: TensorLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
                     message: str | None = None, name: str | None = None) -> Operation:
-    """x > 0, element by element."""
+    """Makes an operation that fails unless all elements are larger than 0.
+
+    Parameters
+    ----------
+    x : numeric tensor_like
+    data : list of tensor_like, optional
+        What the error shows; x unless given.
+    summarize : int, optional
+        How many elements of each tensor the error shows.
+    message : str, optional
+        Comes first in the error.
+    name : str, optional
+
+    Returns
+    -------
+    Operation
+        Fails with errors.InvalidArgumentError.
+
+    Examples
+    --------
+    >>> x = tw.constant([1.0, 2.0])
+    >>> with tw.control_dependencies([tw.assert_positive(x)]):
+    ...     y = tw.sqrt(x)
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(y).shape)
+    (2,)
+    """
     return _holds(_operation("Greater"), ("positive", ">"), x, _ZERO, np.greater, data, summarize, message, name)
 
 
@@ -215,7 +241,34 @@ def _ranks(x, ranks, good, words, data, summarize, message, name, default_name):
 
 def assert_rank(x: TensorLike, rank: IntLike, data: Sequence[TensorLike] | None = None, summarize: int | None = None,
                 message: str | None = None, name: str | None = None) -> Operation:
-    """x has this rank."""
+    """Makes an operation that fails unless a tensor has this rank.
+
+    Parameters
+    ----------
+    x : tensor_like
+    rank : int, or scalar integer tensor
+    data : list of tensor_like, optional
+        What the error shows; the shape of x unless given.
+    summarize : int, optional
+        How many elements of each tensor the error shows.
+    message : str, optional
+        Comes first in the error.
+    name : str, optional
+
+    Returns
+    -------
+    Operation
+
+    Raises
+    ------
+    ValueError
+        The rank is known already, and another one; else the step ends with errors.InvalidArgumentError.
+
+    Examples
+    --------
+    >>> tw.assert_rank(tw.zeros([2, 3]), 2).type
+    'NoOp'
+    """
     return _ranks(x, [rank], lambda r, wanted: r == wanted[0], "of", data, summarize, message, name, "assert_rank")
 
 
@@ -309,7 +362,24 @@ def verify_tensor_all_finite(t: TensorLike | None = None, msg: str | None = None
 
 
 def add_check_numerics_ops() -> Operation:
-    """An operation that fails when any tensor of floats of the graph has NaN or infinite elements."""
+    """Makes an operation that fails when any floating-point tensor of the graph has NaN or infinite elements.
+
+    Returns
+    -------
+    Operation
+        Fails with errors.InvalidArgumentError, which names the tensor.
+
+    Examples
+    --------
+    >>> y = tw.log(tw.constant([1.0, 0.0]))
+    >>> check = tw.compat.v1.add_check_numerics_ops()
+    >>> with tw.Session() as sess:
+    ...     try:
+    ...         sess.run(check)
+    ...     except tw.errors.InvalidArgumentError:
+    ...         print("not all are numbers")
+    not all are numbers
+    """
     checks = []
     for op in graph.get_default_graph().get_operations():
         if op.type in ("Placeholder", "CheckNumerics"):

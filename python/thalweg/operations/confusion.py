@@ -35,7 +35,32 @@ def _within(numbers, num_classes, message):
 
 def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: IntLike | None = None,
                      dtype: DTypeLike = dtypes.int32, name: str | None = None, weights: TensorLike | None = None) -> Tensor:
-    """How often class i was taken for class j."""
+    """Counts how often class i was taken for class j.
+
+    Parameters
+    ----------
+    labels, predictions : integer vectors
+        Classes, from 0 on.
+    num_classes : int, optional
+        One more than the largest class that occurs unless given.
+    dtype : DType
+        Of the result.
+    name : str, optional
+    weights : tensor_like, optional
+        What each pair counts; 1 unless given.
+
+    Returns
+    -------
+    Tensor
+        [num_classes, num_classes]; a row is a label, a column a prediction.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.math.confusion_matrix([0, 1, 1], [0, 0, 1])))
+    [[1 0]
+     [1 1]]
+    """
     with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]) as scope:
         labels, predictions = remove_squeezable_dimensions(labels, predictions)
         labels, predictions = math_ops.cast(labels, dtypes.int64), math_ops.cast(predictions, dtypes.int64)

@@ -148,7 +148,30 @@ class QueueBase:
         return tensors[0] if len(tensors) == 1 else tensors
 
     def dequeue(self, name: str | None = None) -> Any:
-        """One element; waits for one."""
+        """Takes one element; the step waits until there is one.
+
+        Parameters
+        ----------
+        name : str, optional
+
+        Returns
+        -------
+        Tensor, or list or dict of such
+            A tensor for each component: a list, or a dict of a queue whose components have names.
+
+        Raises
+        ------
+        errors.OutOfRangeError
+            In a step: the queue is closed and empty.
+
+        Examples
+        --------
+        >>> queue = tw.FIFOQueue(2, tw.int32, shapes=[[]])
+        >>> with tw.Session() as sess:
+        ...     sess.run(queue.enqueue(7))
+        ...     print(sess.run(queue.dequeue()))
+        7
+        """
         return self._given(apply("QueueDequeueV2", [self._queue_ref], {"component_types": self._dtypes},
                                  name or f"{self._name}_Dequeue"))
 

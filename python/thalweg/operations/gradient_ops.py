@@ -152,7 +152,30 @@ def _norms(tensors):
 
 
 def global_norm(t_list: Sequence[Gradient | TensorLike | None], name: str | None = None) -> Tensor:
-    """The square root of the sum of squares of all elements."""
+    """Computes the square root of the sum of squares of all elements of tensors.
+
+    Parameters
+    ----------
+    t_list : list of tensor_like, IndexedSlices or None
+        None counts for nothing.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        A scalar.
+
+    Raises
+    ------
+    TypeError
+        `t_list` is no list.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.global_norm([[3.0], [4.0], None])))
+    5.0
+    """
     with name_scope(name, "global_norm", t_list) as scope:
         return apply("Identity", [_norms(t_list)], name=scope)
 

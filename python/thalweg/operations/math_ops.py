@@ -2,6 +2,7 @@
 """Arithmetic, comparisons, reductions, matrices: where TF1's function is more than one operation."""
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -24,8 +25,27 @@ if TYPE_CHECKING:
 def _caster(name, dtype):
     def convert(x: TensorLike, name: str | None = name) -> Tensor:
         return cast(x, dtype, name=name)
-    convert.__doc__ = f"x as {dtype.name}."
+    convert.__doc__ = _CASTER_DOC.format(type=dtype.name, function=re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower())
     return convert
+
+
+_CASTER_DOC = """Converts a tensor to {type}.
+
+Parameters
+----------
+x : tensor_like
+name : str, optional
+
+Returns
+-------
+Tensor
+    Of type {type}, the shape of `x`.
+
+Examples
+--------
+>>> tw.{function}([1, 0]).dtype
+tf.{type}
+"""
 
 
 to_float = _caster("ToFloat", dtypes.float32)
@@ -52,7 +72,25 @@ def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """x / y: of integers rounded down, of real numbers exact."""
+    """Divides element by element as Python 2 did: integers are rounded down.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Of one numeric type; they are broadcast to each other.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        Of the type of `x`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.div([7, -7], 2)), sess.run(tw.div([7.0], 2.0)))
+    [ 3 -4] [3.5]
+    """
     x = convert_to_tensor(x, name="x")
     y = convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
     return apply("RealDiv" if x.dtype.is_floating or x.dtype.is_complex else "FloorDiv", [x, y], name=name or "div")
@@ -680,7 +718,32 @@ def linspace(start: TensorLike, stop: TensorLike, num: IntLike, name: str | None
 
 
 def unsorted_segment_sum(data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None) -> Tensor:
-    """Sums of the elements with the same segment id; ids need no order, and negative ones count for nothing."""
+    """Sums the elements with the same segment id.
+
+    Parameters
+    ----------
+    data : numeric tensor
+    segment_ids : integer tensor
+        Its shape begins that of `data`. Ids need no order; elements of a negative one are left out.
+    num_segments : int, or scalar integer tensor
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        [num_segments, ...]; 0 for a segment without elements.
+
+    Raises
+    ------
+    errors.InvalidArgumentError
+        In a step: an id is `num_segments` or more.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.unsorted_segment_sum([1, 2, 3], [1, 0, 1], 2)))
+    [2 4]
+    """
     return apply("UnsortedSegmentSum", [data, segment_ids, num_segments], name=name)
 
 

@@ -212,7 +212,37 @@ def parse_example(serialized: TensorLike, features: Features, name: str | None =
 
 def parse_single_example(serialized: TensorLike, features: Features, name: str | None = None,
                          example_names: TensorLike | None = None) -> Found:
-    """Tensors and SparseTensors of the features of one Example message, by key."""
+    """Parses one serialized Example message.
+
+    Parameters
+    ----------
+    serialized : scalar string tensor
+    features : dict
+        For each key what is expected: a FixedLenFeature, FixedLenSequenceFeature, VarLenFeature or SparseFeature.
+    name : str, optional
+        Of the operations.
+    example_names : scalar string tensor, optional
+        Names the example in errors.
+
+    Returns
+    -------
+    dict
+        For each key a Tensor, or a SparseTensor where a feature may have any number of values.
+
+    Raises
+    ------
+    ValueError
+        A feature has no type. In a step errors.InvalidArgumentError: the message is damaged, or lacks a feature without a default.
+
+    Examples
+    --------
+    >>> example = tw.train.Example(features=tw.train.Features(feature={
+    ...     "x": tw.train.Feature(float_list=tw.train.FloatList(value=[1.0, 2.0]))}))
+    >>> x = tw.parse_single_example(example.SerializeToString(), {"x": tw.FixedLenFeature([2], tw.float32)})["x"]
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(x))
+    [1. 2.]
+    """
     asked = _asked_of_examples(features)
     with name_scope(name, "ParseSingleExample", [serialized, example_names]) as scope:
         serialized = ops.convert_to_tensor(serialized, dtype=dtypes.string, name="serialized")
@@ -290,7 +320,43 @@ def parse_single_sequence_example(serialized: TensorLike, context_features: Feat
 
 def decode_csv(records: TensorLike, record_defaults: Sequence[TensorLike], field_delim: str = ",", use_quote_delim: bool = True,
                name: str | None = None, na_value: str = "", select_cols: Sequence[int] | None = None) -> list[Tensor]:
-    """A tensor for each column of lines of comma-separated values."""
+    """Splits lines of comma-separated values into columns.
+
+    Parameters
+    ----------
+    records : string tensor of any shape
+        Each string is a line.
+    record_defaults : list of tensor_like
+        For each column a scalar or a list of one value: its type, and what an empty field becomes. An empty list of a type says that the
+        field must be there.
+    field_delim : str
+        One character between fields.
+    use_quote_delim : bool
+        Whether fields may stand in double quotes.
+    name : str, optional
+    na_value : str
+        A field of this text counts as empty.
+    select_cols : list of int, optional
+        The columns to take, rising; all unless given.
+
+    Returns
+    -------
+    list of Tensor
+        A tensor for each column, of the type of its default and the shape of `records`.
+
+    Raises
+    ------
+    ValueError
+        `select_cols` and `record_defaults` differ in length, or columns do not rise. In a step errors.InvalidArgumentError: a line
+        has another number of fields, or a field is no value of its type.
+
+    Examples
+    --------
+    >>> name, age = tw.decode_csv(["ann,30", "bob,"], [[""], [18]])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run([name, age]))
+    [array([b'ann', b'bob'], dtype=object), array([30, 18], dtype=int32)]
+    """
     return apply("DecodeCSV", [records, record_defaults],
                  {"field_delim": field_delim, "use_quote_delim": use_quote_delim, "na_value": na_value,
                   "select_cols": select_cols}, name=name)

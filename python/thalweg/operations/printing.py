@@ -19,7 +19,34 @@ if TYPE_CHECKING:
 
 def Print(input_: TensorLike, data: Sequence[TensorLike], message: str | None = None, first_n: int | None = None,
           summarize: int | None = None, name: str | None = None) -> Tensor:
-    """input_ itself; `data` is written to standard error in passing."""
+    """Gives its input unchanged, and writes `data` to standard error whenever it is computed.
+
+    Parameters
+    ----------
+    input_ : tensor_like
+    data : list of tensor_like
+        What is written.
+    message : str, optional
+        Comes before the values.
+    first_n : int, optional
+        Write so many times only; always unless given.
+    summarize : int, optional
+        How many elements of each tensor are written; 3 unless given.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        The same as `input_`. Nothing is written where it is not used.
+
+    Examples
+    --------
+    >>> x = tw.constant([1.0, 2.0])
+    >>> x = tw.Print(x, [tw.reduce_sum(x)], message="sum: ")
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(x))
+    [1. 2.]
+    """
     attrs = {"message": message or "", "first_n": -1 if first_n is None else first_n,
              "summarize": 3 if summarize is None else summarize}
     return apply("Print", [input_, list(data)], attrs, name=name)

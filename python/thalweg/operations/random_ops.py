@@ -166,7 +166,31 @@ def random_poisson(lam: TensorLike, shape: DynamicShape, dtype: DTypeLike = dtyp
 
 
 def random_crop(value: TensorLike, size: IntsLike, seed: int | None = None, name: str | None = None) -> Tensor:
-    """A part of `size` at a random place."""
+    """Takes a part of a tensor at a random place.
+
+    Parameters
+    ----------
+    value : tensor of any type
+    size : list of int, or int32 or int64 vector
+        The shape of the part.
+    seed : int, optional
+        See tw.set_random_seed.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    errors.InvalidArgumentError
+        In a step: the part is larger than the tensor.
+
+    Examples
+    --------
+    >>> tw.random_crop(tw.zeros([32, 32, 3]), [24, 24, 3]).shape.as_list()
+    [24, 24, 3]
+    """
     with name_scope(name, "random_crop", [value, size]) as scope:
         value, size = convert_to_tensor(value, name="value"), convert_to_tensor(size, dtype=dtypes.int32, name="size")
         shape = array_ops.shape(value)

@@ -74,14 +74,58 @@ class WholeFileReader(ReaderBase):
 
 
 class TextLineReader(ReaderBase):
-    """Each line is a record."""
+    r"""Reads files line by line.
+
+    Parameters
+    ----------
+    skip_header_lines : int, optional
+        How many lines to pass over where a file begins.
+    name : str, optional
+
+    Examples
+    --------
+    >>> with open("lines.txt", "w") as f:
+    ...     _ = f.write("name\nann\nbob\n")
+    >>> queue = tw.FIFOQueue(1, tw.string, shapes=[[]])
+    >>> key, value = tw.TextLineReader(skip_header_lines=1).read(queue)
+    >>> with tw.Session() as sess:
+    ...     sess.run(queue.enqueue("lines.txt"))
+    ...     print(sess.run([key, value]))
+    [b'lines.txt:2', b'ann']
+    """
 
     def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
         super().__init__(apply("TextLineReaderV2", [], {"skip_header_lines": skip_header_lines}, name=name))
 
 
 class FixedLengthRecordReader(ReaderBase):
-    """Records of so many bytes."""
+    """Reads records of a fixed number of bytes from files.
+
+    Parameters
+    ----------
+    record_bytes : int
+        The length of a record.
+    header_bytes : int, optional
+        How many bytes to pass over where a file begins.
+    footer_bytes : int, optional
+        How many bytes to leave where it ends.
+    hop_bytes : int, optional
+        From the beginning of one record to that of the next; `record_bytes` unless given.
+    name : str, optional
+    encoding : str, optional
+        "" or "ZLIB".
+
+    Examples
+    --------
+    >>> with open("data", "wb") as f:
+    ...     _ = f.write(b"abcdef")
+    >>> queue = tw.FIFOQueue(1, tw.string, shapes=[[]])
+    >>> key, value = tw.FixedLengthRecordReader(record_bytes=3).read(queue)
+    >>> with tw.Session() as sess:
+    ...     sess.run(queue.enqueue("data"))
+    ...     print(sess.run(value), sess.run(value))
+    b'abc' b'def'
+    """
 
     def __init__(self, record_bytes: int, header_bytes: int | None = None, footer_bytes: int | None = None,
                  hop_bytes: int | None = None, name: str | None = None, encoding: str | None = None) -> None:

@@ -35,7 +35,26 @@ def _parts(value):
 
 
 def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> SparseTensor:
-    """A SparseTensor whose value comes from feed_dict."""
+    """Makes a SparseTensor whose value comes from feed_dict, as a SparseTensorValue.
+
+    Parameters
+    ----------
+    dtype : DType
+    shape : TensorShape, list of int or None, or int64 tensor, optional
+        The dense shape, as far as it is known.
+    name : str, optional
+
+    Returns
+    -------
+    SparseTensor
+
+    Examples
+    --------
+    >>> x = tw.sparse_placeholder(tw.float32)
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.sparse_reduce_sum(x), {x: tw.SparseTensorValue([[0, 0], [1, 1]], [1.0, 2.0], [2, 2])}))
+    3.0
+    """
     def named(part):
         return None if name is None else f"{name}/{part}"
 
@@ -135,7 +154,29 @@ def sparse_add(a: SparseLike | TensorLike, b: SparseLike | TensorLike, threshold
 
 def sparse_tensor_dense_matmul(sp_a: SparseLike, b: TensorLike, adjoint_a: bool = False, adjoint_b: bool = False,
                                name: str | None = None) -> Tensor:
-    """The product of a sparse and a dense matrix."""
+    """Multiplies a sparse by a dense matrix.
+
+    Parameters
+    ----------
+    sp_a : SparseTensor of rank 2
+    b : matrix of its type
+    adjoint_a, adjoint_b : bool
+        Whether a matrix is conjugated and transposed first.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        A dense matrix.
+
+    Examples
+    --------
+    >>> a = tw.SparseTensor([[0, 1]], [2.0], [2, 2])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.sparse_tensor_dense_matmul(a, [[1.0], [3.0]])))
+    [[6.]
+     [0.]]
+    """
     sp_a = as_sparse(sp_a)
     return apply("SparseTensorDenseMatMul", [*_parts(sp_a), convert_to_tensor(b, sp_a.dtype)],
                  {"adjoint_a": adjoint_a, "adjoint_b": adjoint_b}, name=name)
@@ -178,7 +219,26 @@ def sparse_merge(sp_ids: SparseLike | Sequence[SparseLike], sp_values: SparseLik
 
 
 def sparse_retain(sp_input: SparseLike, to_retain: TensorLike) -> SparseTensor:
-    """The elements that are marked."""
+    """Keeps those elements of a sparse tensor that are marked.
+
+    Parameters
+    ----------
+    sp_input : SparseTensor
+        Of N elements.
+    to_retain : bool vector, [N]
+
+    Returns
+    -------
+    SparseTensor
+        Of the same dense shape.
+
+    Examples
+    --------
+    >>> x = tw.SparseTensor([[0], [2]], [5, 7], [3])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.sparse_retain(x, [False, True])).values)
+    [7]
+    """
     sp_input = as_sparse(sp_input)
     kept = array_ops.reshape(array_ops.where(convert_to_tensor(to_retain, dtypes.bool)), [-1])
     return SparseTensor(array_ops.gather(sp_input.indices, kept), array_ops.gather(sp_input.values, kept), sp_input.dense_shape)

@@ -50,7 +50,32 @@ def _dimensions_backwards(inputs):
 
 def string_split(source: TensorLike, sep: str | None = None, skip_empty: bool = True, delimiter: str | None = None,
                  result_type: str = "SparseTensor", name: str | None = None) -> SparseTensor:
-    """The parts of the strings of a vector between any of the bytes of `delimiter`, as a SparseTensor."""
+    """Splits the strings of a vector into their parts.
+
+    Parameters
+    ----------
+    source : string vector
+    sep : str, optional
+        Any of its bytes ends a part; " " unless given. Every byte is a part where it is empty.
+    skip_empty : bool
+        Whether empty parts are left out.
+    delimiter : str, optional
+        The old name of `sep`.
+    result_type : str
+        "SparseTensor" or "RaggedTensor".
+    name : str, optional
+
+    Returns
+    -------
+    SparseTensor
+        Row i has the parts of string i.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.string_split(["a b", "c"])).values)
+    [b'a' b'b' b'c']
+    """
     sep = deprecated_argument_lookup("sep", sep, "delimiter", delimiter)
     _only_sparse("tf.string_split", result_type)
     parts = apply("StringSplit", [source, " " if sep is None else sep], {"skip_empty": skip_empty}, name=name)

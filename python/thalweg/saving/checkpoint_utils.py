@@ -93,6 +93,15 @@ def NewCheckpointReader(filepattern: PathLike) -> CheckpointReader:
     ------
     NotFoundError
         If there is no such checkpoint.
+
+    Examples
+    --------
+    >>> w = tw.get_variable("w", initializer=[1.0, 2.0])
+    >>> with tw.Session() as sess:
+    ...     sess.run(w.initializer)
+    ...     path = tw.train.Saver().save(sess, "model")
+    >>> print(tw.train.NewCheckpointReader(path).get_tensor("w"))
+    [1. 2.]
     """
     return CheckpointReader(filepattern)
 

@@ -118,5 +118,13 @@ def global_step(sess: Session, global_step_tensor: Variable | Tensor) -> int:
     -------
     int
         The steps so far.
+
+    Examples
+    --------
+    >>> step = tw.train.get_or_create_global_step()
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     print(tw.train.global_step(sess, step))
+    0
     """
     return int(sess.run(global_step_tensor))

@@ -58,6 +58,16 @@ class Optimizer(optimizer_rules.Rules):
     ------
     ValueError
         If `name` is empty.
+
+    Examples
+    --------
+    >>> w = tw.get_variable("w", initializer=3.0)
+    >>> step = tw.train.GradientDescentOptimizer(0.5).minimize(tw.square(w))
+    >>> with tw.Session() as sess:
+    ...     sess.run(w.initializer)
+    ...     sess.run(step)
+    ...     print(sess.run(w))
+    0.0
     """
 
     GATE_NONE, GATE_OP, GATE_GRAPH = 0, 1, 2

@@ -305,7 +305,35 @@ class Supervisor:
     @contextlib.contextmanager
     def managed_session(self, master: str = "", config: ConfigProto | None = None, start_standard_services: bool = True,
                         close_summary_writer: bool = True) -> Iterator[Session]:
-        """A session, and all that belongs to it, for the time of a with statement."""
+        """Gives a session, and starts and ends all that belongs to it, for the time of a `with` statement.
+
+        Parameters
+        ----------
+        master : str
+            The target of the session.
+        config : ConfigProto, optional
+        start_standard_services : bool
+            Whether summaries, steps per second and checkpoints are written beside it.
+        close_summary_writer : bool
+            Whether the writer is closed at the end.
+
+        Returns
+        -------
+        context manager
+            Gives a Session whose variables are initialized or restored.
+
+        Raises
+        ------
+        Exception
+            What the body or a thread of the supervisor has raised.
+
+        Examples
+        --------
+        >>> w = tw.get_variable("w", initializer=1.0)
+        >>> with tw.train.Supervisor(logdir="logs").managed_session() as sess:
+        ...     print(sess.run(w))
+        1.0
+        """
         sess = None
         try:
             sess = self.prepare_or_wait_for_session(master, config=config, start_standard_services=start_standard_services)

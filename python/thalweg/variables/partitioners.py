@@ -25,7 +25,25 @@ if TYPE_CHECKING:
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
-    """Always so many parts along `axis`."""
+    """Makes a partitioner that cuts every variable into the same number of parts.
+
+    Parameters
+    ----------
+    num_shards : int
+    axis : int
+        The dimension that is cut.
+
+    Returns
+    -------
+    callable
+        For get_variable and variable_scope: gives the number of parts of each dimension for a shape and a type.
+
+    Examples
+    --------
+    >>> w = tw.get_variable("w", [4, 2], partitioner=tw.fixed_size_partitioner(2))
+    >>> [part.shape.as_list() for part in w]
+    [[2, 2], [2, 2]]
+    """
     def partitioner(shape, **unused):
         counts = [1] * len(shape)
         counts[axis] = min(num_shards, shape.dims[axis].value)

@@ -41,7 +41,16 @@ class VariableScope:
         self.original_name_scope, self.caching_device, self.partitioner = name_scope, caching_device, partitioner
 
     def reuse_variables(self) -> None:
-        """From now on variables must be there."""
+        """Lets get_variable give variables that are there, from now on and until the scope ends.
+
+        Examples
+        --------
+        >>> with tw.variable_scope("layer") as scope:
+        ...     first = tw.get_variable("w", [2])
+        ...     scope.reuse_variables()
+        ...     print(tw.get_variable("w", [2]) is first)
+        True
+        """
         self.reuse = True
 
     def set_initializer(self, initializer: Initializer | TensorLike | None) -> None:

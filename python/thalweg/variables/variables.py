@@ -598,7 +598,18 @@ def global_variables(scope: str | None = None) -> list[Variable]:
 
 
 def all_variables() -> list[Variable]:
-    """The old name of global_variables."""
+    """Gives all variables of the default graph. This is the old name of tw.global_variables.
+
+    Returns
+    -------
+    list of Variable
+
+    Examples
+    --------
+    >>> w = tw.get_variable("w", [2])
+    >>> [variable.name for variable in tw.all_variables()]
+    ['w:0']
+    """
     return global_variables()
 
 

@@ -62,7 +62,32 @@ if TYPE_CHECKING:
 
 
 def load_checkpoint(filepattern: PathLike) -> checkpoint_utils.CheckpointReader:
-    """A reader of a checkpoint, or of the newest one of a directory."""
+    """Opens a checkpoint to look into it.
+
+    Parameters
+    ----------
+    filepattern : str or path
+        A checkpoint, or a directory, of which the newest one is taken.
+
+    Returns
+    -------
+    CheckpointReader
+        With get_tensor(), has_tensor() and get_variable_to_shape_map().
+
+    Raises
+    ------
+    ValueError
+        The directory has no checkpoint.
+
+    Examples
+    --------
+    >>> w = tw.get_variable("w", initializer=[1.0, 2.0])
+    >>> with tw.Session() as sess:
+    ...     sess.run(w.initializer)
+    ...     _ = tw.train.Saver().save(sess, "model")
+    >>> print(tw.contrib.framework.load_checkpoint("model").get_tensor("w"))
+    [1. 2.]
+    """
     return checkpoint_utils.load_checkpoint(filepattern)
 
 
@@ -72,7 +97,32 @@ def load_variable(checkpoint_dir: PathLike, name: str) -> Any:
 
 
 def list_variables(checkpoint_dir: PathLike) -> list[tuple[str, list[int]]]:
-    """[(name, shape)] of all variables."""
+    """Lists the variables of a checkpoint.
+
+    Parameters
+    ----------
+    checkpoint_dir : str or path
+        A checkpoint, or a directory, of which the newest one is taken.
+
+    Returns
+    -------
+    list of (str, list of int)
+        Names and shapes, by name.
+
+    Raises
+    ------
+    ValueError
+        The directory has no checkpoint.
+
+    Examples
+    --------
+    >>> w = tw.get_variable("w", initializer=[1.0, 2.0])
+    >>> with tw.Session() as sess:
+    ...     sess.run(w.initializer)
+    ...     _ = tw.train.Saver().save(sess, "model")
+    >>> tw.contrib.framework.list_variables("model")
+    [('w', [2])]
+    """
     return checkpoint_utils.list_variables(checkpoint_dir)
 
 

@@ -48,7 +48,68 @@ def batch_norm(inputs: TensorLike, decay: float = 0.999, center: bool = True, sc
                zero_debias_moving_mean: bool = False, scope: str | VariableScope | None = None, renorm: bool = False,
                renorm_clipping: Mapping[str, TensorLike] | None = None, renorm_decay: float = 0.99,
                adjustment: Callable[[Tensor], tuple[Tensor, Tensor]] | None = None) -> Tensor:
-    """Batch normalization; the updates of moving averages go to `updates_collections`, or with None happen in place."""
+    """Normalizes a batch by its mean and variance, and keeps moving averages of these for when the model is used.
+
+    Parameters
+    ----------
+    inputs : tensor of rank 2 or more
+    decay : float
+        Of the moving averages: how much of the old value stays.
+    center, scale : bool
+        Whether an offset beta is added; whether a factor gamma is multiplied by.
+    epsilon : float
+        Added to the variance.
+    activation_fn : callable, optional
+        Of the result.
+    param_initializers, param_regularizers : dict, optional
+        By "beta", "gamma", "moving_mean" and "moving_variance"; by "beta" and "gamma".
+    updates_collections : str or list of str, optional
+        Where the updates of the averages go; with None they happen in place.
+    is_training : bool, or scalar bool tensor
+        Whether the batch's own moments are used, or the averages.
+    reuse : bool, optional
+        Whether the variables are there already.
+    variables_collections, outputs_collections : str, list or dict, optional
+        Where variables and the result go, too.
+    trainable : bool
+        Whether the variables are for training.
+    batch_weights : optional
+        Not supported.
+    fused : bool, optional
+        Whether one operation does all of it: where it can, unless given.
+    data_format : str
+        "NHWC" or "NCHW".
+    zero_debias_moving_mean : bool
+        Not supported.
+    scope : str or VariableScope, optional
+        Of the variables.
+    renorm : bool
+        Whether it renormalizes, with `renorm_clipping` and `renorm_decay`.
+    renorm_clipping : dict, optional
+    renorm_decay : float
+    adjustment : callable, optional
+        Gives (scale, bias) of the shape, for training.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `inputs`.
+
+    Raises
+    ------
+    NotImplementedError
+        For `batch_weights` and `zero_debias_moving_mean`.
+    ValueError
+        There is no such format, or the rank is not known.
+
+    Examples
+    --------
+    >>> y = tw.contrib.layers.batch_norm(tw.constant([[1.0], [3.0]]), is_training=True)
+    >>> with tw.Session() as sess:
+    ...     sess.run(tw.global_variables_initializer())
+    ...     print(sess.run(y).round(1).tolist())
+    [[-1.0], [1.0]]
+    """
     if batch_weights is not None or zero_debias_moving_mean:
         raise NotImplementedError("batch_norm has no batch_weights and zero_debias_moving_mean yet")
     given = dict(decay=decay, center=center, scale=scale, epsilon=epsilon, param_initializers=param_initializers,

@@ -7,7 +7,13 @@ from thalweg.base import names
 
 
 class ModeKeys:
-    """What a model is built for: TRAIN, EVAL or INFER."""
+    """What a model is built for: TRAIN, EVAL or INFER.
+
+    Examples
+    --------
+    >>> tw.contrib.learn.ModeKeys.TRAIN
+    'train'
+    """
     TRAIN, EVAL, INFER = "train", "eval", "infer"
 
 

@@ -248,7 +248,15 @@ def bahdanau_variables(units: int, dtype: DTypeLike, normalize: bool) -> tuple[T
 
 class AttentionWrapperState(collections.namedtuple("AttentionWrapperState", (
         "cell_state", "attention", "time", "alignments", "alignment_history", "attention_state"))):
-    """The state of a cell that attends."""
+    """The state of an AttentionWrapper: that of its cell, the last attention, the time, alignments, and what mechanisms remember.
+
+    Examples
+    --------
+    >>> memory = tw.contrib.seq2seq.LuongAttention(4, tw.zeros([2, 3, 4]))
+    >>> cell = tw.contrib.seq2seq.AttentionWrapper(tw.nn.rnn_cell.GRUCell(4), memory)
+    >>> cell.zero_state(2, tw.float32).attention.shape.as_list()
+    [2, 4]
+    """
 
     def clone(self, **kwargs: object) -> Self:
         """A copy in which some fields are others of the same shapes."""

@@ -39,9 +39,37 @@ def _key_function(function: Callable[..., object], spec: object, what: str) -> E
 
 def group_by_window(key_func: Callable[..., object], reduce_func: Callable[[Tensor, Dataset], Dataset],
                     window_size: IntLike | None = None, window_size_func: Callable[[Tensor], object] | None = None) -> Transformation:
-    """The elements of the datasets that `reduce_func(key, group)` makes of groups of elements of one key.
+    """Makes a transformation that groups elements by a key, and gives what a function makes of each full group.
 
     A group has `window_size` elements, or as many as `window_size_func(key)` says; those that are smaller come at the end.
+
+    Parameters
+    ----------
+    key_func : callable
+        Gives the key of an element, a scalar int64 tensor.
+    reduce_func : callable
+        Gives a Dataset of (key, Dataset of the group).
+    window_size : int, or scalar int64 tensor, optional
+    window_size_func : callable, optional
+        Gives the size for a key. One of the two must be given.
+
+    Returns
+    -------
+    callable
+        For Dataset.apply.
+
+    Raises
+    ------
+    ValueError
+        Both sizes are given, or none.
+
+    Examples
+    --------
+    >>> group = tw.contrib.data.group_by_window(lambda x: x % 2, lambda key, rows: rows.batch(2), window_size=2)
+    >>> batch = tw.data.Dataset.range(4).apply(group).make_one_shot_iterator().get_next()
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(batch), sess.run(batch))
+    [0 2] [1 3]
     """
     if (window_size is None) == (window_size_func is None):
         raise ValueError("Either the `window_size` argument or the `window_size_func` argument must be specified.")

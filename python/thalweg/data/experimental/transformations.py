@@ -80,7 +80,38 @@ def shuffle_and_repeat(buffer_size: IntLike, count: IntLike | None = None, seed:
 
 def map_and_batch(map_func: Callable[..., object], batch_size: IntLike, num_parallel_batches: int | None = None,
                   drop_remainder: bool = False, num_parallel_calls: int | None = None) -> Transformation:
-    """What `map_func` makes of `batch_size` elements, as one."""
+    """Makes a transformation that maps elements and batches what comes out.
+
+    Parameters
+    ----------
+    map_func : callable
+        Of the components of an element.
+    batch_size : int, or scalar int64 tensor
+    num_parallel_batches : int, optional
+        How many batches are made at once.
+    drop_remainder : bool
+        Whether a last batch that is smaller is dropped.
+    num_parallel_calls : int, optional
+        How many elements are mapped at once, instead of `num_parallel_batches`.
+
+    Returns
+    -------
+    callable
+        For Dataset.apply.
+
+    Raises
+    ------
+    ValueError
+        Both numbers of parallel work are given.
+
+    Examples
+    --------
+    >>> squares = tw.data.Dataset.range(4).apply(tw.contrib.data.map_and_batch(lambda x: x * x, 2))
+    >>> batch = squares.make_one_shot_iterator().get_next()
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(batch), sess.run(batch))
+    [0 1] [4 9]
+    """
     if num_parallel_batches is not None and num_parallel_calls is not None:
         raise ValueError("`map_and_batch` allows only one of `num_parallel_batches` and `num_parallel_calls` to be set, but "
                          f"`num_parallel_batches` was set to {num_parallel_batches} and `num_parallel_calls` was set to "
@@ -94,7 +125,36 @@ def map_and_batch(map_func: Callable[..., object], batch_size: IntLike, num_para
 
 def parallel_interleave(map_func: Callable[..., Dataset], cycle_length: IntLike, block_length: IntLike = 1, sloppy: bool = False,
                         buffer_output_elements: IntLike | None = None, prefetch_input_elements: IntLike | None = None) -> Transformation:
-    """`block_length` elements of each of `cycle_length` datasets in turn, made in advance."""
+    """Makes a transformation that maps elements to datasets and takes blocks of their elements in turn, which are made in advance.
+
+    Parameters
+    ----------
+    map_func : callable
+        Gives a Dataset.
+    cycle_length : int, or scalar int64 tensor
+        How many datasets are open at once.
+    block_length : int, or scalar int64 tensor
+        How many elements in a row come from one of them.
+    sloppy : bool
+        Whether a dataset that is late may be passed over, so that the order is not always the same.
+    buffer_output_elements : int, optional
+        How many elements of each dataset are kept.
+    prefetch_input_elements : int, optional
+        How many datasets are begun in advance.
+
+    Returns
+    -------
+    callable
+        For Dataset.apply.
+
+    Examples
+    --------
+    >>> both = tw.contrib.data.parallel_interleave(lambda x: tw.data.Dataset.from_tensors(x).repeat(2), cycle_length=2)
+    >>> element = tw.data.Dataset.range(2).apply(both).make_one_shot_iterator().get_next()
+    >>> with tw.Session() as sess:
+    ...     print([int(sess.run(element)) for _ in range(4)])
+    [0, 1, 0, 1]
+    """
     def transform(dataset: Dataset) -> Dataset:
         function, spec = dataset._to_datasets(map_func, "interleave")
         ahead = 2 * block_length if buffer_output_elements is None else buffer_output_elements

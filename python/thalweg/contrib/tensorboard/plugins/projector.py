@@ -50,7 +50,24 @@ class EmbeddingInfos(list[EmbeddingInfo]):
 
 
 class ProjectorConfig:
-    """config.embeddings.add() for each variable."""
+    """What the projector of TensorBoard shows: config.embeddings.add() makes an entry for a variable.
+
+    Parameters
+    ----------
+    model_checkpoint_path : str
+        The checkpoint with the variables; the newest of the folder unless given.
+    model_checkpoint_dir : str
+        The folder of checkpoints.
+
+    Examples
+    --------
+    >>> config = tw.contrib.tensorboard.plugins.projector.ProjectorConfig()
+    >>> config.embeddings.add().tensor_name = "words"
+    >>> print(str(config).strip())
+    embeddings {
+      tensor_name: "words"
+    }
+    """
 
     def __init__(self, model_checkpoint_path: str = "", model_checkpoint_dir: str = "") -> None:
         self.model_checkpoint_path, self.model_checkpoint_dir = model_checkpoint_path, model_checkpoint_dir
@@ -68,7 +85,26 @@ def _field(name: str, value: str) -> list[str]:
 
 
 def visualize_embeddings(summary_writer: FileWriter, config: ProjectorConfig) -> None:
-    """Writes projector_config.pbtxt to the writer's folder."""
+    """Writes the settings of TensorBoard's projector, projector_config.pbtxt, beside the events of a writer.
+
+    Parameters
+    ----------
+    summary_writer : FileWriter
+    config : ProjectorConfig
+
+    Raises
+    ------
+    ValueError
+        The writer has no folder.
+
+    Examples
+    --------
+    >>> projector = tw.contrib.tensorboard.plugins.projector
+    >>> with tw.summary.FileWriter("logs") as writer:
+    ...     projector.visualize_embeddings(writer, projector.ProjectorConfig())
+    >>> tw.gfile.Exists("logs/projector_config.pbtxt")
+    True
+    """
     folder = summary_writer.get_logdir()
     if folder is None:
         raise ValueError("Summary writer must have a logdir")
