@@ -99,6 +99,11 @@ def name_of(tensor: Tensor) -> str:
     return "" if has_value(tensor) else tensor.name
 
 
+def op_name_of(tensor: Tensor) -> str:
+    """The name of what makes a tensor; nothing where it has a value instead."""
+    return "" if has_value(tensor) else tensor.op.name
+
+
 def _refuse(what: str, instead: str) -> NoReturn:
     raise errors.OperatorNotAllowedInGraphError(f"{what} is not allowed in Graph execution. {instead}")
 
