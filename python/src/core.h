@@ -36,6 +36,12 @@ struct TensorObject {
   PyObject_HEAD PyObject* graph;
   TwOutput output;
 };
+// A tensor that has its value: what operations that run at once take and give. It is of no graph.
+struct EagerTensorObject {
+  TensorObject base;
+  TwTensor* value;
+  int64_t id;
+};
 // Keeps a tensor's memory alive for the array that shows it; also an opaque value (a resource).
 struct MemoryObject {
   PyObject_HEAD TwTensor* tensor;
@@ -45,6 +51,7 @@ extern PyTypeObject* environment_type;
 extern PyTypeObject* graph_type;
 extern PyTypeObject* operation_type;
 extern PyTypeObject* tensor_type;
+extern PyTypeObject* eager_tensor_type;
 extern PyTypeObject* memory_type;
 extern PyTypeObject* session_type;
 extern PyTypeObject* callable_type;
@@ -57,10 +64,17 @@ struct Hooks {
   PyObject* make_error;    // (code, message, graph or None) -> exception
   PyObject* expand_fetch;  // object -> (list of fetches, function of the list of their values)
   PyObject* expand_feeds;  // dict -> dict whose keys are tensors and names
+  PyObject* eager_tensor_class;  // what MakeEagerTensor makes
 };
 extern Hooks hooks;
 
 inline bool IsTensor(PyObject* object) { return PyObject_TypeCheck(object, tensor_type); }
+inline bool IsEagerTensor(PyObject* object) {
+  return PyObject_TypeCheck(object, eager_tensor_type);
+}
+inline TwTensor* ValueOf(PyObject* eager_tensor) {
+  return reinterpret_cast<EagerTensorObject*>(eager_tensor)->value;
+}
 inline bool IsOperation(PyObject* object) { return PyObject_TypeCheck(object, operation_type); }
 inline TwOutput OutputOf(PyObject* tensor) {
   return reinterpret_cast<TensorObject*>(tensor)->output;
@@ -111,6 +125,10 @@ using TensorPtr = std::unique_ptr<TwTensor, TensorDeleter>;
 TensorPtr TensorFromPython(PyObject* value, TwDataType dtype, bool share);
 // An array, a numpy scalar, bytes; memory that nobody else uses is not copied. Null with an error.
 PyObject* TensorToPython(TensorPtr tensor);
+// A new reference to an EagerTensor, null with a Python error.
+PyObject* MakeEagerTensor(TensorPtr value);
+// eager_tensor(value, dtype): an EagerTensor of a value, dtype 0 for the value's own.
+PyObject* EagerTensorOf(PyObject* module, PyObject* args);
 // Drops the arrays whose tensors have gone since.
 void ReleaseSharedArrays();
 // The numpy type number of an element type, -1 when there is none; and back (0: none).
@@ -123,6 +141,7 @@ const char* TypeName(TwDataType dtype);
 // Adds the types and functions of a file to the module; false with a Python error.
 bool AddGraphTypes(PyObject* module);
 bool AddSessionTypes(PyObject* module);
+bool AddEagerTypes(PyObject* module);
 bool AddServerType(PyObject* module);
 bool AddOptimizerType(PyObject* module);
 PyObject* OptimizerKinds(PyObject*, PyObject*);  // the table of the core, a function of the module

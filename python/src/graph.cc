@@ -379,8 +379,10 @@ Py_hash_t TensorHash(PyObject* self) {
 
 PyObject* TensorCompare(PyObject* self, PyObject* other, int op) {
   if ((op != Py_EQ && op != Py_NE) || !IsTensor(other)) Py_RETURN_NOTIMPLEMENTED;
-  const bool same =
-      OutputOf(self).node == OutputOf(other).node && OutputOf(self).index == OutputOf(other).index;
+  const TwOutput mine = OutputOf(self);  // of an EagerTensor without a node
+  const TwOutput others = OutputOf(other);
+  const bool same = self == other || (mine.node != nullptr && mine.node == others.node &&
+                                      mine.index == others.index);
   return PyBool_FromLong(same == (op == Py_EQ));
 }
 

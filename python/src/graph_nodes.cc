@@ -142,6 +142,11 @@ bool SetInputs(PyObject* graph, TwNodeBuilder* builder, PyObject* inputs, PyObje
       PyErr_Format(PyExc_TypeError, "input %zd is no Tensor: %R", i, input);
       return false;
     }
+    if (IsEagerTensor(input)) {
+      PyErr_SetString(PyExc_RuntimeError,
+                      "Attempting to capture an EagerTensor without building a function.");
+      return false;
+    }
     if (reinterpret_cast<TensorObject*>(input)->graph != graph) {
       PyErr_Format(PyExc_ValueError, "%S must be from the same graph as %S.", input,
                    i > 0 ? PyList_GET_ITEM(inputs, 0) : graph);

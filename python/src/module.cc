@@ -11,6 +11,7 @@ PyTypeObject* environment_type = nullptr;
 PyTypeObject* graph_type = nullptr;
 PyTypeObject* operation_type = nullptr;
 PyTypeObject* tensor_type = nullptr;
+PyTypeObject* eager_tensor_type = nullptr;
 PyTypeObject* memory_type = nullptr;
 PyTypeObject* session_type = nullptr;
 PyTypeObject* callable_type = nullptr;
@@ -218,7 +219,18 @@ PyObject* SetHooks(PyObject*, PyObject* args) {
                          given.expand_fetch, given.expand_feeds}) {
     Py_INCREF(hook);
   }
+  given.eager_tensor_class = hooks.eager_tensor_class;
   hooks = given;
+  Py_RETURN_NONE;
+}
+
+PyObject* SetEagerClass(PyObject*, PyObject* type) {
+  if (!PyType_Check(type) ||
+      !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), eager_tensor_type)) {
+    PyErr_Format(PyExc_TypeError, "Expected a class of EagerTensors, got %R", type);
+    return nullptr;
+  }
+  Py_XSETREF(hooks.eager_tensor_class, Py_NewRef(type));
   Py_RETURN_NONE;
 }
 
@@ -268,6 +280,9 @@ PyMethodDef functions[] = {
     {"tensor_from_proto", TensorFromProto, METH_O, "The array of TensorProto bytes."},
     {"reset_target", ResetTarget, METH_VARARGS,
      "reset_target(target, containers, config): drops all state of a server's containers."},
+    {"set_eager_class", SetEagerClass, METH_O, "Tells the extension the class of EagerTensors."},
+    {"eager_tensor", EagerTensorOf, METH_VARARGS,
+     "eager_tensor(value, dtype): an EagerTensor; dtype 0 is the value's own type."},
     {"read_saved_model", ReadSavedModel, METH_VARARGS,
      "read_saved_model(path, tags): (bytes of the MetaGraphDef, JSON of what else it has)."},
     {"code_name", CodeName, METH_O, "The name of a canonical code."},
@@ -288,10 +303,10 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 
 bool FillModule(PyObject* module) {
   return AddEnvironmentType(module) && AddMemoryType(module) && AddGraphTypes(module) &&
-         AddSessionTypes(module) && AddServerType(module) && AddOptimizerType(module) &&
-         AddSaverType(module) && AddCheckpointType(module) && AddEventFileType(module) &&
-         AddMessageType(module) && AddModelTypes(module) && InitInterrupts() &&
-         PyModule_AddStringConstant(module, "version", tw_version()) == 0;
+         AddSessionTypes(module) && AddEagerTypes(module) && AddServerType(module) &&
+         AddOptimizerType(module) && AddSaverType(module) && AddCheckpointType(module) &&
+         AddEventFileType(module) && AddMessageType(module) && AddModelTypes(module) &&
+         InitInterrupts() && PyModule_AddStringConstant(module, "version", tw_version()) == 0;
 }
 
 }  // namespace

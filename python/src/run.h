@@ -30,6 +30,10 @@ struct SessionState {
   MainOptions main_options;
 };
 
+struct CallableObject {
+  PyObject_HEAD PyObject* session;
+  PreparedPtr* prepared;
+};
 struct SessionObject {
   PyObject_HEAD PyObject* graph;
   SessionState* state;
@@ -68,6 +72,9 @@ bool FillValues(const Request& request, PyObject* feed_dict, TwTensor** values);
 // the options' timeout `spent_millis` are gone.
 PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorHandles* values,
                       PyObject* options, PyObject* metadata, int64_t spent_millis = 0);
+// A method of callables: _at_once(*tensors), EagerTensors for the feeds in order; a list of
+// EagerTensors.
+PyObject* CallableAtOnce(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
 // Runs what has no feeds and fetches nothing again and again until `seconds` have passed, once at
 // least, without Python's lock; false with a Python error.
 bool RepeatPrepared(PyObject* self, const PreparedPtr& prepared, double seconds);

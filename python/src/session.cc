@@ -8,10 +8,6 @@
 namespace thalweg_python {
 namespace {
 
-struct CallableObject {
-  PyObject_HEAD PyObject* session;
-  PreparedPtr* prepared;
-};
 struct PartialRunObject {
   PyObject_HEAD PyObject* session;
   TwPartialRun* run;
@@ -393,6 +389,8 @@ std::shared_ptr<TwSession> OpenSession(PyObject* session) {
 }
 
 PyMethodDef callable_methods[] = {
+    {"_at_once", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(CallableAtOnce)),
+     METH_FASTCALL, "_at_once(*tensors): EagerTensors of what is fetched."},
     {"_repeat", CallableRepeat, METH_O, "_repeat(seconds): runs until they have passed."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -2,12 +2,15 @@
 """One case and more for public symbols, whose values TensorFlow 1.15 has recorded beside its cases.
 
 With the real one: python symbol_cases.py AREA > symbol_AREA.json for the cases in symbol_AREA.py; without an area those here and in
-symbol_values.py, which are in symbols_recorded.json.
+symbol_values.py, which are in symbols_recorded.json; python symbol_cases.py --eager > eager_symbols_recorded.json for what all of them
+give where operations run at once.
 A case is a function of `tf` that builds a graph and gives a list of tensors, arrays and plain values. Its name is the symbol's with
 two underscores for dots, and after three underscores what it shows.
 """
+import glob
 import importlib
 import json
+import os
 import sys
 
 import numpy as np
@@ -116,6 +119,15 @@ def results(tf, build):
             return [value if isinstance(value, (str, int)) else shown(session.run(value)) for value in found]
 
 
+def results_at_once(tf, build):
+    """What a case gives where operations run at once, or the class of the error that it ends with."""
+    try:
+        tf.set_random_seed(1)
+        return [value if isinstance(value, (str, int)) else shown(value) for value in build(tf)]
+    except Exception as error:
+        return type(error).__name__
+
+
 def shown(value):
     value = np.asarray(value)
     if value.dtype.kind in "SO":
@@ -128,6 +140,9 @@ def shown(value):
 def fails(tf, build):
     """The class of what is raised when a graph is built or run."""
     try:
+        if tf.executing_eagerly():
+            build()
+            return "fine"
         with tf.Session() as session:
             found = build()
             session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
@@ -150,21 +165,32 @@ def area(name):
     return found
 
 
-def record(cases, tensorflow):
+def record(cases, tensorflow, give=results):
     """What TensorFlow gives, as JSON with a case a line."""
     recorded = {}
     for name in sorted(cases):
         try:
-            recorded[name] = results(tensorflow, cases[name])
+            recorded[name] = give(tensorflow, cases[name])
         except Exception as error:
             sys.stderr.write("%s: %r\n" % (name, error))
     return "{\n" + ",\n".join(json.dumps(k) + ": " + json.dumps(recorded[k], separators=(",", ":")) for k in sorted(recorded)) + "\n}"
 
 
+def every_case():
+    """The cases of all areas."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    for path in sorted(glob.glob(os.path.join(here, "symbol_*.py"))):
+        importlib.import_module(os.path.basename(path)[:-3])
+    return CASES
+
+
 if __name__ == "__main__":
     sys.modules["symbol_cases"] = sys.modules["__main__"]
     import tensorflow
-    if len(sys.argv) > 1:
+    if sys.argv[1:] == ["--eager"]:
+        tensorflow.enable_eager_execution()
+        print(record(every_case(), tensorflow, results_at_once))
+    elif len(sys.argv) > 1:
         print(record(area(sys.argv[1]), tensorflow))
     else:
         import symbol_values  # noqa: F401

@@ -183,6 +183,9 @@ values(
 def fails(tf, build):
     """The class and the beginning of what is said when a graph is built or run."""
     try:
+        if tf.executing_eagerly():
+            build()
+            return "fine"
         with tf.Session() as session:
             session.run(build())
     except Exception as error:

@@ -180,3 +180,36 @@ def test_names_that_private_modules_pass_on_can_be_taken(tmp_path):
         print("taken")
         """)
     assert (status, out) == (0, "taken\n"), errors
+
+
+def test_private_modules_of_estimators(tmp_path):
+    status, out, errors = launch(tmp_path, """
+        import tensorflow as tf
+        import tensorflow_estimator
+        from tensorflow.python.estimator.canned import head as head_lib, metric_keys, optimizers
+        from tensorflow.python.estimator.export import export
+        from tensorflow.python.estimator.inputs.numpy_io import numpy_input_fn
+        from tensorflow.python.feature_column import feature_column as v1, feature_column_v2 as v2
+        from tensorflow_estimator.python.estimator import estimator, model_fn
+        from tensorflow_estimator.python.estimator.canned.prediction_keys import PredictionKeys
+        from tensorflow_estimator.python.estimator.head import binary_class_head
+        print(tensorflow_estimator.estimator.LinearClassifier is tf.estimator.LinearClassifier)
+        print(estimator.Estimator is tf.estimator.Estimator, model_fn.ModeKeys.TRAIN, PredictionKeys.CLASS_IDS)
+        print(binary_class_head.BinaryClassHead is tf.estimator.BinaryClassHead, metric_keys.MetricKeys.AUC)
+        print(export.ServingInputReceiver is tf.estimator.export.ServingInputReceiver, numpy_input_fn is tf.estimator.inputs.numpy_input_fn)
+        print(head_lib._regression_head(label_dimension=3).logits_dimension, optimizers.get_optimizer_instance("Adam", 0.1).get_name())
+
+        class Mine(v1._DenseColumn, v2.DenseColumn):
+            name, _variable_shape, variable_shape, _parse_example_spec, parse_example_spec = "mine", tf.TensorShape([1]), None, {}, {}
+
+            def _transform_feature(self, inputs):
+                return inputs.get("x") * 2.0
+
+            def _get_dense_tensor(self, inputs, weight_collections=None, trainable=None):
+                return inputs.get(self)
+            transform_feature = get_dense_tensor = None
+        layer = tf.feature_column.input_layer({"x": tf.constant([1.0, 2.0])}, [Mine()])
+        with tf.Session() as sess:
+            print(sess.run(layer).tolist())
+        """)
+    assert (status, out.splitlines()) == (0, ["True", "True train class_ids", "True auc", "True True", "3 Adam", "[[2.0], [4.0]]"]), errors

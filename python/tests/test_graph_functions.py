@@ -169,11 +169,11 @@ def test_a_trace_keeps_no_array_that_it_was_called_with():
     assert kept() is None
 
 
-def test_what_is_not_there_says_so():
-    @tw.function
-    def needs_autograph(n):
+def test_without_autograph_python_decides():
+    @tw.function(autograph=False)
+    def not_converted(n):
         while n > 0:
             n -= 1
         return n
     with pytest.raises(TypeError, match="bool"):
-        needs_autograph(tw.constant(3))
+        not_converted(tw.constant(3))

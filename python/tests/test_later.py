@@ -89,9 +89,9 @@ def test_private_names_can_be_imported():
     out = launched("""
 from tensorflow.python.debug import DumpingDebugWrapperSession
 from tensorflow.python.data.ops.dataset_ops import DatasetV1 as D
-from tensorflow.python.feature_column import feature_column_v2
+from tensorflow.python.feature_column import sequence_feature_column
 from tensorflow.contrib.slim.python.slim.data.data_decoder import DataDecoder
-class Mine(feature_column_v2.DenseColumn, D): pass
+class Mine(sequence_feature_column.SequenceFeatures, D): pass
 for make in (Mine, DumpingDebugWrapperSession, DataDecoder):
     try: make()
     except NotImplementedError as error: print(error)
@@ -106,7 +106,7 @@ try:
 except ImportError as error: print("ImportError")
 """)
     assert out.splitlines() == [
-        f"tensorflow.python.feature_column.feature_column_v2.DenseColumn {SAYS}",
+        f"tensorflow.python.feature_column.sequence_feature_column.SequenceFeatures {SAYS}",
         f"tensorflow.python.debug.wrappers.dumping_wrapper.DumpingDebugWrapperSession {SAYS}",
         f"tensorflow.contrib.slim.python.slim.data.data_decoder.DataDecoder {SAYS}", *["ImportError"] * 3]
 

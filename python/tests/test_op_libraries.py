@@ -67,5 +67,5 @@ def test_a_second_kernel_of_an_operation(library):
 
 
 def test_a_name_of_the_instruction_set(library):
-    with pytest.raises(tw.errors.AlreadyExistsError, match="'MatMul' exists already: it was registered in thalweg/ops/math/"):
+    with pytest.raises(tw.errors.AlreadyExistsError, match="operation 'MatMul' exists already: it was registered in thalweg/ops/math"):
         tw.load_op_library(library("taken", "MatMul", 6))

@@ -146,6 +146,8 @@ def test_the_typed_layers_run(tmp_path):
     assert sum(losses[-10:]) < sum(losses[:10]) and len(losses) == 60 and newest.endswith("-60")
     assert typed_layers.sums(np.array([[1, 2, 3], [4, 5, 6]], np.float32)) == [6.0, 15.0]
     assert typed_layers.slope(str(tmp_path)) == pytest.approx(3.0, abs=1e-3)
+    accuracy, path = typed_layers.classified(str(tmp_path))
+    assert accuracy == 1.0 and os.path.isdir(path)
 
 
 def test_an_annotation_of_an_unknown_name_is_refused():

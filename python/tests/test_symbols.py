@@ -22,8 +22,12 @@ for path in sorted(glob.glob(os.path.join(HERE, "symbol*.json"))):
 @pytest.mark.parametrize("name", sorted(RECORDED))
 def test_as_recorded(name):
     found = symbol_cases.results(tw, symbol_cases.CASES[name])
-    assert len(found) == len(RECORDED[name])
-    for value, wanted in zip(found, RECORDED[name]):
+    assert_same(found, RECORDED[name])
+
+
+def assert_same(found, recorded):
+    assert len(found) == len(recorded)
+    for value, wanted in zip(found, recorded):
         if not isinstance(wanted, list):
             assert value == wanted
             continue

@@ -110,3 +110,18 @@ def slope(folder: str) -> float:
         with tf.summary.FileWriter(folder, graph) as writer:
             writer.add_summary(sess.run(tf.summary.scalar("w", w)), global_step=50)
         return float(sess.run(w))
+
+
+def classified(folder: str) -> tuple[float, str]:
+    """The accuracy of a ready-made model of two columns, and where it was exported to."""
+    column = tf.feature_column
+    age = column.numeric_column("age", normalizer_fn=lambda x: x / 100.0)
+    town = column.categorical_column_with_vocabulary_list("town", ["here", "there"])
+    model = tf.estimator.DNNClassifier([4], [age, column.embedding_column(town, 2, initializer=tf.ones_initializer())],
+                                       os.path.join(folder, "classified"), config=tf.estimator.RunConfig(tf_random_seed=1))
+    rows = {"age": np.array([20.0, 70.0]), "town": np.array(["here", "there"])}
+    model.train(tf.estimator.inputs.numpy_input_fn(rows, np.array([0, 1]), num_epochs=None, shuffle=False), steps=100)
+    found = model.evaluate(tf.estimator.inputs.numpy_input_fn(rows, np.array([0, 1]), shuffle=False))
+    spec = column.make_parse_example_spec([age, town])
+    path = model.export_saved_model(folder, tf.estimator.export.build_parsing_serving_input_receiver_fn(spec))
+    return float(found["accuracy"]), path.decode()

@@ -15,6 +15,7 @@ import importlib
 # Modules that are public under their own name.
 _MODULES = """
 app
+autograph
 compat
 contrib
 debugging
@@ -23,6 +24,7 @@ distributions
 dtypes
 errors
 estimator
+feature_column
 flags
 gfile
 graph_util
@@ -112,7 +114,8 @@ _PLACES = {
                              "random_uniform truncated_normal",
     "operations.readers": "FixedLengthRecordReader IdentityReader LMDBReader ReaderBase TFRecordReader TextLineReader "
                           "WholeFileReader",
-    "operations.script_ops": "numpy_function py_func py_function",
+    "operations.script_ops": "numpy_function py_func",
+    "eager.python_functions": "py_function",
     "operations.session_handles": "delete_session_tensor get_session_handle get_session_tensor",
     "operations.sorting": "argsort sort",
     "operations.sparse_ops": "deserialize_many_sparse serialize_many_sparse serialize_sparse sparse_add sparse_concat "

@@ -4,8 +4,8 @@
     python -m thalweg.as_tensorflow PROGRAM ARGS        or -m MODULE ARGS, or -c CODE ARGS
     import thalweg.as_tensorflow                        before the first import of tensorflow
 
-From then on `tensorflow`, `tensorflow.compat.v1`, `tensorflow.contrib.X`, `tensorflow.python.X` and `tensorflow.core.X` are
-Thalweg's, whether a TensorFlow is installed or not; and names that Python and numpy had in those years are back.
+From then on `tensorflow`, `tensorflow.compat.v1`, `tensorflow.contrib.X`, `tensorflow.python.X`, `tensorflow.core.X` and
+`tensorflow_estimator` are Thalweg's, whether a TensorFlow is installed or not; and names that Python and numpy had in those years are back.
 """
 import importlib.abc
 import importlib.machinery
@@ -28,7 +28,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds modules of TensorFlow in Thalweg."""
 
     def find_spec(self, fullname, path=None, target=None):
-        if fullname != "tensorflow" and not fullname.startswith("tensorflow."):
+        if fullname.partition(".")[0] not in ("tensorflow", "tensorflow_estimator"):
             return None
         if names.is_absent(fullname.removeprefix("tensorflow.").removeprefix("compat.v1.")):
             raise ModuleNotFoundError(f"{fullname} of TensorFlow 1.15 is not implemented in Thalweg", name=fullname)

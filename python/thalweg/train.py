@@ -34,6 +34,7 @@ names.complete(globals(), {
     "training.learning_rates": "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay "
                                "linear_cosine_decay natural_exp_decay noisy_linear_cosine_decay piecewise_constant "
                                "piecewise_constant_decay polynomial_decay",
+    "training.object_checkpoints": "Checkpoint CheckpointManager",
     "training.monitored_session": "ChiefSessionCreator MonitoredSession MonitoredTrainingSession Scaffold "
                                   "SessionCreator SingularMonitoredSession WorkerSessionCreator",
     "training.moving_averages": "ExponentialMovingAverage",

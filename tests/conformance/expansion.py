@@ -9,7 +9,7 @@ from cases import FACTS, Built, kernels, type_choices
 import thalweg as tw
 from thalweg.graph import graph as graph_module
 
-TABLES = ("array", "math", "nn", "state", "sparse", "strings", "containers", "random_numbers", "linalg", "maps", "matrices", "quantized", "vision",
+TABLES = ("array", "math", "nn", "state", "trees", "sparse", "strings", "containers", "random_numbers", "linalg", "maps", "matrices", "quantized", "vision",
           "pictures", "sounds_and_files", "files", "ragged", "models", "parsing")
 Item = collections.namedtuple("Item", "key case types make releases derivatives")
 

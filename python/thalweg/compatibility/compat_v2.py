@@ -3,7 +3,7 @@
 
 What both call alike is the function of the package. Where the arguments differ, a function of TensorFlow 2's arguments calls
 it; what cannot be said by renaming and reordering arguments is written out here, or says when it is used that it is missing.
-The table of differences, `_compat_v2.py`, is made at build time from tools/tf_facts/compat_v2.json. There is no eager execution.
+The table of differences, `_compat_v2.py`, is made at build time from tools/tf_facts/compat_v2.json.
 """
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 import collections.abc
 
 from thalweg import messages, nest
+from thalweg.eager.tensor import EagerTensor  # noqa: F401
 from thalweg.graph import graph, tensor
 from thalweg.graph.graph_import import import_graph_def
 from thalweg.graph.op_definitions import all_definitions
@@ -45,13 +46,6 @@ class CompositeTensor(metaclass=_AnyOf):
     @staticmethod
     def _kinds():
         return tensor.IndexedSlices, SparseTensor, RaggedTensor
-
-
-class EagerTensor:
-    """Values outside graphs, of which there are none."""
-
-    def __new__(cls, *args, **kwargs):
-        raise NotImplementedError("Thalweg runs graphs: there are no eager tensors")
 
 
 def get_gradient_function(op):
@@ -142,6 +136,17 @@ class _Resources(type(variables.Variable)):
     def __instancecheck__(cls, value):
         return super().__instancecheck__(value) or cls is ResourceVariable and is_resource_variable(value)
 
+    def __call__(cls, *args, **kwargs):
+        if cls is not ResourceVariable or not variables.are_made_at_once():
+            return super().__call__(*args, **kwargs)
+        given = dict(zip(_RESOURCE_ARGUMENTS, args), **kwargs)
+        given.pop("distribute_strategy", None)
+        return variables.Variable(**given)
+
+
+_RESOURCE_ARGUMENTS = ("initial_value trainable collections validate_shape caching_device name dtype variable_def import_scope constraint "
+                       "distribute_strategy synchronization aggregation shape").split()
+
 
 class ResourceVariable(variables.Variable, metaclass=_Resources):
     """A variable that is a resource: libraries derive from it."""
@@ -198,4 +203,6 @@ def inside_function():
 
 
 def executing_eagerly_outside_functions():
-    return False
+    """Whether operations outside of all function bodies run when they are made."""
+    found = graph.get_default_graph()
+    return (found if found._captures is None else found.outermost())._executes

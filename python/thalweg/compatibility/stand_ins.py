@@ -37,12 +37,19 @@ _SOURCES = {
                             "graph.graph_import compatibility.stand_ins compatibility.private_names graph.proto_functions",
     "python.framework.composite_tensor": "compatibility.private_names",
     "python.framework.op_def_registry": "compatibility.private_names", "python.framework.type_spec": "control.type_specs",
+    "python.estimator": "estimator estimator.estimator estimator.training estimator.spec estimator.run_config estimator.export "
+                        "estimator.exporters estimator.inputs estimator.keys estimator.older_heads estimator.heads "
+                        "estimator.model_pieces estimator.dnn estimator.linear estimator.dnn_linear_combined estimator.baseline "
+                        "estimator.example_specs estimator.export_outputs",
+    "python.feature_column": "feature_column feature_column.column feature_column.numeric feature_column.categorical "
+                             "feature_column.crossed feature_column.embedding feature_column.sequences "
+                             "feature_column.layer_of_columns feature_column.linear",
     "python.autograph": "compatibility.stand_ins", "python.client.timeline": "graph.timeline",
     "python.ops.op_selector": "contrib.graph_editor", "python.training.monitored_session": "training.monitored_session",
     "python.training.basic_session_run_hooks": "training.basic_session_run_hooks",
     "python.framework.random_seed": "graph.graph", "python.framework.sparse_tensor": "graph.sparse_tensor sparse",
     "python.framework.tensor_shape": "graph.shapes", "python.framework.tensor_util": "graph.tensor_util messages",
-    "python.framework.test_util": "test compatibility.stand_ins",
+    "python.framework.test_util": "test compatibility.eager_tests compatibility.stand_ins",
     "python.layers": "layers layers.convolution layers.normalization layers.pooling", "python.lib.io.file_io": "file_io gfile",
     "python.lib.io.tf_record": "python_io", "python.layers.base": "variables.layer layers",
     "python.layers.utils": "layers control.control_flow graph.tensor_util", "python.keras": "keras",
@@ -77,8 +84,11 @@ _SOURCES = {
     "python.training.optimizer": "train", "python.training.saver": "saving.saver",
     "python.training.saving.saveable_object": "saving.saveables",
     "python.training.learning_rate_decay": "training.learning_rates", "python.util": "compatibility.stand_ins",
-    "python.util.compat": "compat", "python.util.nest": "nest", "python.eager": "compatibility.stand_ins",
-    "python.tpu": "compatibility.stand_ins", "python.eager.context": "compatibility.stand_ins",
+    "python.util.compat": "compat", "python.util.nest": "nest", "python.tpu": "compatibility.stand_ins",
+    "python.eager": "compatibility.stand_ins compatibility.eager_context", "python.eager.context": "compatibility.eager_context variables.eager",
+    "python.eager.backprop": "eager.gradient_functions control.differentiation", "python.eager.core": "errors",
+    "python.eager.def_function": "variables.graph_functions", "python.eager.function": "variables.graph_functions",
+    "python.eager.tape": "compatibility.eager_context", "python.eager.test": "test",
 }
 # Modules that have the names of another one.
 _ELSEWHERE = {"contrib.slim.nets": "contrib.slim.python.slim.nets", "examples.tutorials.mnist.input_data": "contrib.learn.datasets.mnist",
@@ -86,6 +96,13 @@ _ELSEWHERE = {"contrib.slim.nets": "contrib.slim.python.slim.nets", "examples.tu
 _FOLDERS = [f"tensorflow.python.{folder}" for folder in "framework ops training util".split()]
 _PUBLIC = ("nn math linalg train losses metrics layers image summary io strings sparse random debugging errors gfile logging test "
            "saved_model app compat messages variables.partitioners").split()
+# Modules of the package tensorflow_estimator, which TensorFlow 1.15 takes tf.estimator from; their folders are those of tensorflow.python.
+_OF_ESTIMATOR = frozenset(["python", "python.estimator", *(f"python.estimator.{name}" for name in (
+    "early_stopping estimator estimator_lib exporter extenders gc keras mode_keys model_fn run_config training util canned canned.baseline "
+    "canned.dnn canned.dnn_linear_combined canned.head canned.linear canned.metric_keys canned.optimizers canned.parsing_utils "
+    "canned.prediction_keys export export.export export.export_lib export.export_output head head.base_head head.binary_class_head "
+    "head.head_utils head.multi_class_head head.multi_head head.multi_label_head head.regression_head inputs inputs.inputs "
+    "inputs.numpy_io inputs.pandas_io").split())])
 # Folders that are the public modules of the same path.
 _SAME = ("contrib", "compat", "keras", "estimator")
 
@@ -163,6 +180,8 @@ def _found(sources, name):
 def exists(fullname):
     """Whether TensorFlow 1.15 has this module."""
     from thalweg import _modules_v1
+    if fullname.startswith("tensorflow_estimator."):
+        return fullname.removeprefix("tensorflow_estimator.") in _OF_ESTIMATOR
     path = fullname.removeprefix("tensorflow.").replace(".", "/")
     folder, _, name = path.rpartition("/")
     return path in _modules_v1.MODULES or name in _modules_v1.MODULES.get(folder, "").split()
@@ -185,6 +204,9 @@ def module(fullname):
     """The module that stands in for `fullname`; None when TensorFlow 1.15 has none of that name."""
     if fullname == "tensorflow":
         return thalweg
+    if fullname.startswith("tensorflow_estimator"):
+        inside = fullname != "tensorflow_estimator"
+        return StandIn(fullname, _sources("python.estimator") if inside else []) if not inside or exists(fullname) else None
     path = fullname.removeprefix("tensorflow.")
     if path == "compat.v1" or path.startswith("compat.v1."):
         return thalweg if path == "compat.v1" else module("tensorflow." + path.removeprefix("compat.v1."))
@@ -237,18 +259,6 @@ deprecated = deprecated_args = deprecated_arg_values = deprecated_endpoints = tf
 def enabled():
     """Whether this is TensorFlow 2."""
     return False
-
-
-def executing_eagerly():
-    return False
-
-
-def in_eager_mode():
-    return False
-
-
-def in_graph_mode():
-    return True
 
 
 def enclosing_tpu_context():

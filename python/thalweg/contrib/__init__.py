@@ -6,6 +6,7 @@ from thalweg.base import names
 
 # Modules that are public under their own name, in order.
 _MODULES = """
+autograph
 batching
 cluster_resolver
 crf
@@ -13,7 +14,9 @@ cudnn_rnn
 data
 distributions
 eager
+estimator
 factorization
+feature_column
 framework
 graph_editor
 layers
@@ -23,6 +26,7 @@ lookup
 losses
 metrics
 opt
+predictor
 quantize
 rnn
 seq2seq

@@ -17,7 +17,7 @@ from thalweg.graph import graph as graph_module, ops
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor, create_node
 from thalweg.graph.shapes import TensorShape
-from thalweg.graph.tensor import Operation, Tensor
+from thalweg.graph.tensor import Operation, Tensor, name_of
 from thalweg.operations.checks import Assert
 
 if TYPE_CHECKING:
@@ -147,6 +147,23 @@ class CondContext(_Context):
         return apply("Identity", [self.value(value)])
 
 
+def branches_of(pred: TensorLike) -> tuple[CondContext, CondContext]:
+    """Where the branch that a step takes when `pred` holds is made, and where the other one."""
+    graph = graph_module.get_default_graph()
+    pred = convert_to_tensor(pred)
+    if pred.dtype.base_dtype is not dtypes.bool:
+        raise TypeError(f"Input 'pred' of 'Switch' Op has type {pred.dtype.base_dtype.name} that does not match expected type of bool.")
+    switch = apply("Switch", [pred, pred], name="Switch")
+    pivots = [apply("Identity", [switch[0]], name="switch_f"), apply("Identity", [switch[1]], name="switch_t")]
+    pred = apply("Identity", [pred], name="pred_id")
+    return CondContext(graph, pred, pivots[1], 1), CondContext(graph, pred, pivots[0], 0)
+
+
+def merged(true_values: Sequence[Tensor], false_values: Sequence[Tensor]) -> list[Tensor]:
+    """What the two branches give, as tensors of where the conditional stands."""
+    return [apply("Merge", [[f, t]], name="Merge")[0] for f, t in zip(false_values, true_values)]
+
+
 def cond(pred: TensorLike, true_fn: Callable[[], object] | None = None, false_fn: Callable[[], object] | None = None,
          strict: bool = False, name: str | None = None, fn1: Callable[[], object] | None = None,
          fn2: Callable[[], object] | None = None) -> Any:
@@ -186,33 +203,30 @@ def cond(pred: TensorLike, true_fn: Callable[[], object] | None = None, false_fn
     2.0 20.0
     """
     true_fn, false_fn = fn1 if true_fn is None else true_fn, fn2 if false_fn is None else false_fn
-    for function, name_of in ((true_fn, "true_fn"), (false_fn, "false_fn")):
+    for function, role in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
-            raise TypeError(f"{name_of} must be callable.")
+            raise TypeError(f"{role} must be callable.")
     graph = graph_module.get_default_graph()
+    if graph._executes:
+        return _unpacked(true_fn() if pred else false_fn(), strict)
     with name_scope(name, "cond", [pred]):
         if isinstance(pred, bool):
             raise TypeError("pred must not be a Python bool")
-        pred = convert_to_tensor(pred)
-        if pred.dtype.base_dtype is not dtypes.bool:
-            raise TypeError(f"Input 'pred' of 'Switch' Op has type {pred.dtype.base_dtype.name} that does not match expected type of bool.")
-        switch = apply("Switch", [pred, pred], name="Switch")
-        pivots = [apply("Identity", [switch[0]], name="switch_f"), apply("Identity", [switch[1]], name="switch_t")]
-        pred = apply("Identity", [pred], name="pred_id")
-        then = CondContext(graph, pred, pivots[1], 1)
+        then, otherwise = branches_of(pred)
         structure, true_values = then.results(true_fn)
-        otherwise = CondContext(graph, pred, pivots[0], 0)
         other_structure, false_values = otherwise.results(false_fn)
         nest.assert_same_structure(structure, other_structure)
         for i, (t, f) in enumerate(zip(true_values, false_values)):
             if t.dtype.base_dtype is not f.dtype.base_dtype:
                 raise ValueError(f"Outputs of true_fn and false_fn must have the same type: {t.dtype.name}, {f.dtype.name} "
                                  f"(output {i})")
-        merges = [apply("Merge", [[f, t]], name="Merge")[0] for f, t in zip(false_values, true_values)]
-        result = _arguments(structure, merges)
-        if not strict and isinstance(result, (list, tuple)) and len(result) == 1 and not hasattr(result, "_fields"):
-            return result[0]
-        return result
+        merges = merged(true_values, false_values)
+        return _unpacked(_arguments(structure, merges), strict)
+
+
+def _unpacked(result, strict):
+    alone = not strict and isinstance(result, (list, tuple)) and len(result) == 1 and not hasattr(result, "_fields")
+    return result[0] if alone else result
 
 
 def smart_cond(pred: TensorLike, true_fn: Callable[[], T], false_fn: Callable[[], S], name: str | None = None) -> Any:
@@ -236,7 +250,7 @@ def case(pred_fn_pairs: Mapping[Tensor, Callable[[], object]] | Sequence[tuple[T
         if not isinstance(pair[0], Tensor) or pair[0].dtype.base_dtype is not dtypes.bool:
             raise TypeError("pred must be Tensor of type bool")
         if not callable(pair[1]):
-            raise TypeError(f"fn for pred {pair[0].name} must be callable.")
+            raise TypeError(f"fn for pred {name_of(pair[0])} must be callable.")
     if default is not None and not callable(default):
         raise TypeError("default must be callable.")
     if not pairs and default is None:
@@ -263,7 +277,7 @@ def _checks_of_case(predicates, one_must_hold, exclusive):
     if one_must_hold:
         checks.append(Assert(held > 0, ["None of conditions evaluated as True. Conditions: "] + data, len(predicates)))
     if exclusive:
-        names = ", ".join(p.name for p in predicates)
+        names = ", ".join(name_of(p) for p in predicates)
         checks.append(Assert(held < 2, [f"Input error: exclusive=True: more than 1 conditions ({names}) evaluated as True:"] + data,
                              len(predicates)))
     return checks
@@ -427,15 +441,17 @@ def while_loop(cond: Callable[..., TensorLike], body: Callable[..., object], loo
     Without back_prop gradients take these for constants. swap_memory changes nothing: what a gradient needs of the
     iterations is in the memory of the CPU already.
     """
-    for function, name_of in ((cond, "cond"), (body, "body")):
+    for function, role in ((cond, "cond"), (body, "body")):
         if not callable(function):
-            raise TypeError(f"{name_of} must be callable.")
+            raise TypeError(f"{role} must be callable.")
     if parallel_iterations < 1:
         raise TypeError("parallel_iterations must be a positive integer.")
     loop_vars = list(loop_vars) if isinstance(loop_vars, (list, tuple)) else [loop_vars]
     if not loop_vars:
         raise ValueError("No loop variables provided")
     graph = graph_module.get_default_graph()
+    if graph._executes:
+        return _looped(cond, body, loop_vars, maximum_iterations, return_same_structure)
     condition, step, variables, invariants = cond, body, loop_vars, shape_invariants
     with name_scope(name, "while", loop_vars):
         if maximum_iterations is not None:
@@ -454,3 +470,18 @@ def while_loop(cond: Callable[..., TensorLike], body: Callable[..., object], loo
         exits = exits[1:]
     packed = _arguments(loop_vars, exits)
     return packed if return_same_structure or len(packed) > 1 else packed[0]
+
+
+def _looped(cond, body, loop_vars, maximum_iterations, return_same_structure):
+    """The loop of Python's that it is where operations run at once."""
+    left = None if maximum_iterations is None else int(maximum_iterations)
+    values = loop_vars
+    while left != 0 and cond(*values):
+        given = body(*values)
+        if not isinstance(given, (list, tuple)) or hasattr(given, "_fields") and len(values) == 1:
+            given = [given]
+        nest.assert_same_structure(loop_vars, list(given))
+        values = list(given)
+        left = None if left is None else left - 1
+    values = nest.map_structure(lambda v: v if getattr(v, "_is_tensor_array", False) else convert_to_tensor(v), values)
+    return values if return_same_structure or len(values) > 1 else values[0]

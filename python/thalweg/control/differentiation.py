@@ -87,6 +87,12 @@ class GradientTape:
     computed before is a constant to it, also where it depends on a source.
     """
 
+    def __new__(cls, persistent: bool = False, watch_accessed_variables: bool = True):
+        if cls is GradientTape and get_default_graph()._executes:
+            from thalweg.eager.gradient_tape import EagerTape  # few programs run operations at once
+            return EagerTape(persistent, watch_accessed_variables)
+        return super().__new__(cls)
+
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._persistent, self._variables = persistent, watch_accessed_variables
         self._watched, self._used = [], False

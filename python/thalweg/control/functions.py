@@ -19,7 +19,7 @@ from thalweg import dtypes, messages
 from thalweg.graph import attributes, graph as graph_module, ops
 from thalweg.graph.graph import site
 from thalweg.graph.op_definitions import is_stateful
-from thalweg.graph.tensor import Operation, Tensor
+from thalweg.graph.tensor import Operation, Tensor, has_value
 from thalweg.operations import custom_gradients
 
 if TYPE_CHECKING:
@@ -63,16 +63,20 @@ class BodyGraph(graph_module.Graph):
 
     def inside(self, tensor: Tensor) -> Tensor:
         """A tensor from anywhere, as the body may read it."""
-        if not isinstance(tensor, Tensor) or tensor.graph is self:
+        at_once = has_value(tensor)
+        if not isinstance(tensor, Tensor) or not at_once and tensor.graph is self:
             return tensor
         if self._outer._captures is not None:
             tensor = self._outer.inside(tensor)
-        elif tensor.graph is not self._outer:
+            at_once = False
+        elif at_once and not self._outer._executes:
+            raise RuntimeError("Attempting to capture an EagerTensor without building a function.")
+        elif not at_once and tensor.graph is not self._outer:
             raise ValueError(f"{tensor!r} is of a graph that does not hold this function")
         found = self._captures.get(tensor)
         if found is None:
             scope, self._state.scope = self._state.scope, ""
-            found = self._captures[tensor] = self.argument(tensor.dtype, re.sub(r"\W", "_", tensor.op.name), tensor.shape)
+            found = self._captures[tensor] = self.argument(tensor.dtype, "captured" if at_once else re.sub(r"\W", "_", tensor.op.name), tensor.shape)
             self._state.scope = scope
         return found
 

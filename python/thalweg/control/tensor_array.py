@@ -6,10 +6,11 @@ operations on the array, is what orders them and what gradients go along. Loops 
 """
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes
-from thalweg.graph.graph import name_scope
+from thalweg.graph.graph import get_default_graph, name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.shapes import TensorShape, as_shape
 from thalweg.graph.tensor import Tensor
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from thalweg.dtypes import DType
     from thalweg.graph.tensor import Operation
 
+_AT_ONCE = "thalweg.control.eager_tensor_array"
+
 
 class TensorArray:
     """TensorArray(tf.float32, size=10): one for each step that runs it; `write` and `read`, `unstack` and `stack`.
@@ -29,6 +32,11 @@ class TensorArray:
     """
 
     _is_tensor_array = True
+
+    def __new__(cls, *args: object, **kwargs: object):
+        if cls is TensorArray and get_default_graph()._executes:
+            cls = importlib.import_module(_AT_ONCE).EagerTensorArray  # derived from this, and few programs run operations at once
+        return super().__new__(cls)
 
     def __init__(self, dtype: DTypeLike, size: IntLike | None = None, dynamic_size: bool | None = None,
                  clear_after_read: bool | None = None, tensor_array_name: str | None = None, handle: Tensor | None = None,

@@ -14,12 +14,13 @@ import numpy as np
 
 from thalweg import dtypes
 from thalweg.control.type_specs import TensorSpec
-from thalweg.data import file_names, generators, iterators, nest, padding, reducing, structure
+from thalweg.data import file_names, generators, iterators, loops, nest, padding, reducing, structure
 from thalweg.data.dataset_functions import ElementFunction
 from thalweg.data.later_methods import LaterMethods
 from thalweg.data.making import int64 as _int64, make, seeds_of
 from thalweg.data.options import Options
 from thalweg.data.structure import DatasetSpec
+from thalweg.graph import graph
 from thalweg.graph.ops import convert_to_tensor
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.sparse_tensor import SparseTensor
@@ -84,8 +85,10 @@ class Dataset(LaterMethods):
         return f"<DatasetV1Adapter shapes: {shapes}, types: {types}>".replace("'", "")
 
     def __iter__(self) -> Iterator:
-        raise RuntimeError("elements come from session.run: dataset.make_one_shot_iterator().get_next() is the next one; there is no "
-                           "eager execution")
+        if graph.get_default_graph()._executes:
+            return iterators.one_shot(self)
+        raise RuntimeError("elements come from session.run: dataset.make_one_shot_iterator().get_next() is the next one. __iter__() is only "
+                           "supported inside of tf.function or when eager execution is enabled.")
 
     # ---- what the elements are ----
     @property
@@ -417,6 +420,10 @@ class Dataset(LaterMethods):
     def reduce(self, initial_state: object, reduce_func: Callable[..., object], name: str | None = None) -> Any:
         """The state after `reduce_func(state, element)` has made a next state of each element."""
         return reducing.reduce(self, initial_state, reduce_func, name)
+
+    def _for_statement(self, *loop: Any) -> None:
+        """`for` over the dataset in a function that is converted."""
+        loops.for_statement(self, *loop)
 
     def enumerate(self, start: IntLike = 0, name: str | None = None) -> Dataset:
         """Pairs of a number, from `start` on, and the element."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from thalweg.autograph import conversion
 from thalweg.control.functions import DefinedFunction
 from thalweg.control.type_specs import TensorSpec
 from thalweg.data import nest, structure
@@ -22,6 +23,7 @@ class ElementFunction:
 
     def __init__(self, function: Callable[..., object], input_structure: object, what: str):
         self.output_structure: object = None
+        function = conversion.traced(function, asked_for=False)
         types = structure.types_of(input_structure)
         shapes = structure.shapes_of(input_structure)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thalweg import dtypes
+from thalweg import dtypes, errors
 from thalweg.control.functions import BodyGraph, DefinedFunction
 from thalweg.data import nest, structure
 from thalweg.graph import graph as graph_module, graph_import
@@ -141,8 +141,33 @@ def _handle(spec: object, shared_name: str | None) -> Tensor:
     return apply("IteratorV2", [], {"container": "", "shared_name": shared_name or "", **_attrs(spec)})
 
 
+class EagerIterator(Iterator):
+    """A pass over a dataset where operations run at once: Python's own kind of iterator as well."""
+
+    def __init__(self, dataset: Dataset):
+        spec = dataset.element_spec
+        handle, self._deleter = apply("AnonymousIteratorV2", [], _attrs(spec))
+        super().__init__(handle, None, spec)
+        self._dataset = dataset
+        apply("MakeIterator", [dataset._variant, handle])
+
+    def __iter__(self) -> EagerIterator:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return self.get_next()
+        except errors.OutOfRangeError:
+            raise StopIteration from None
+
+    next = __next__
+
+
 def initializable(dataset: Dataset, shared_name: str | None = None) -> Iterator:
     """See Dataset.make_initializable_iterator."""
+    if graph_module.get_default_graph()._executes:
+        raise RuntimeError("dataset.make_initializable_iterator is not supported when eager execution is enabled. "
+                           "Use `for element in dataset` instead.")
     handle = _handle(dataset.element_spec, shared_name)
     return Iterator(handle, apply("MakeIterator", [dataset._variant, handle]), dataset.element_spec)
 
@@ -172,6 +197,8 @@ class _Factory(DefinedFunction):
 
 def one_shot(dataset: Dataset) -> Iterator:
     """See Dataset.make_one_shot_iterator."""
+    if graph_module.get_default_graph()._executes:
+        return EagerIterator(dataset)
     if dataset._variant.graph._captures is not None or isinstance(dataset._variant.graph, BodyGraph):
         raise ValueError("a one-shot iterator cannot be made inside of a function")
     handle = apply("OneShotIterator", [], {"dataset_factory": _Factory(dataset), **_attrs(dataset.element_spec)})

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg import errors, logging as tw_logging, messages, metrics, summary, train
+from thalweg.estimator import saved_models
 from thalweg.estimator.run_config import RunConfig
 from thalweg.estimator.spec import EstimatorSpec, ModeKeys
 from thalweg.graph import graph
 from thalweg.graph.graph import GraphKeys
 from thalweg.saving.saver import Saver
 from thalweg.training.basic_session_run_hooks import CheckpointSaverHook, FinalOpsHook, LoggingTensorHook, NanTensorHook, StopAtStepHook
-from thalweg.training.monitored_session import ChiefSessionCreator, MonitoredSession, MonitoredTrainingSession
+from thalweg.training.monitored_session import ChiefSessionCreator, MonitoredSession, MonitoredTrainingSession, Scaffold
 from thalweg.training.session_run_hook import SessionRunHook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any, NoReturn, Self
+    from typing import Any, Self
 
     from thalweg.base.typing import PathLike
     from thalweg.training.basic_session_run_hooks import CheckpointSaverListener
@@ -268,16 +269,20 @@ class Estimator:
         """The metrics by name, with loss and global_step."""
         if steps is not None and steps <= 0:
             raise ValueError(f"Must specify steps > 0, given: {steps}")
-        path = checkpoint_path or self.latest_checkpoint()
+        return self._evaluate(input_fn, steps, hooks, checkpoint_path or self.latest_checkpoint(), name, None)
+
+    def _evaluate(self, input_fn, steps, hooks, path, name, init_fn):
+        """The metrics with the variables of a checkpoint, or those that init_fn(scaffold, session) sets."""
         made, spec = self._in_graph(input_fn, ModeKeys.EVAL)
         with made.as_default():
+            scaffold = Scaffold(init_fn=init_fn, copy_from_scaffold=spec.scaffold) if init_fn else spec.scaffold
             values, updates = self._metric_tensors(spec)
             values[GraphKeys.GLOBAL_STEP] = train.get_global_step()
             final = FinalOpsHook(values)
             all_hooks = [*(hooks or []), *spec.evaluation_hooks, final]
             if steps is not None:
                 all_hooks.append(_StopAfterSteps(steps))
-            creator = ChiefSessionCreator(spec.scaffold, config=self._config.session_config, checkpoint_filename_with_path=path)
+            creator = ChiefSessionCreator(scaffold, config=self._config.session_config, checkpoint_filename_with_path=path)
             with MonitoredSession(creator, all_hooks) as session:
                 while not session.should_stop():
                     session.run(updates)
@@ -332,14 +337,30 @@ class Estimator:
             with made.as_default():
                 session.close()
 
-    def export_savedmodel(self, export_dir_base: PathLike, serving_input_receiver_fn: Callable[..., object],
-                          assets_extra: Mapping[str, object] | None = None, as_text: bool = False,
-                          checkpoint_path: PathLike | None = None, strip_default_attrs: bool = False) -> NoReturn:
-        """Not there yet: tf.saved_model writes models of sessions."""
-        raise NotImplementedError("an Estimator writes no SavedModel yet; its checkpoints and graph.pbtxt are in "
-                                  f"{self._model_dir}")
+    # ---- writing a model ----
+    def export_saved_model(self, export_dir_base: PathLike, serving_input_receiver_fn: Callable[[], Any],
+                           assets_extra: Mapping[str, str] | None = None, as_text: bool = False,
+                           checkpoint_path: PathLike | None = None, experimental_mode: str = ModeKeys.PREDICT) -> bytes:
+        """Writes a SavedModel of a checkpoint, the newest by default, into a new folder, whose name is the time; gives its path.
+        `serving_input_receiver_fn`: gives a ServingInputReceiver; `assets_extra`: {path below assets.extra: file}."""
+        if serving_input_receiver_fn is None:
+            raise ValueError("An input_receiver_fn must be defined.")
+        path = checkpoint_path or self.latest_checkpoint()
+        if not path:
+            raise ValueError(f"Couldn't find trained model at {self._model_dir}.")
+        if experimental_mode != ModeKeys.PREDICT:
+            raise NotImplementedError("an Estimator exports the model that answers, not those that train or measure")
+        return saved_models.write(os.fspath(export_dir_base), serving_input_receiver_fn, self._model_to_serve, os.fspath(path),
+                                  assets_extra, as_text, self._config)
 
-    export_saved_model = export_savedmodel
+    def _model_to_serve(self, features):
+        return self._call_model_fn(features, None, ModeKeys.PREDICT, self._config)
+
+    def export_savedmodel(self, export_dir_base: PathLike, serving_input_receiver_fn: Callable[[], Any],
+                          assets_extra: Mapping[str, str] | None = None, as_text: bool = False,
+                          checkpoint_path: PathLike | None = None, strip_default_attrs: bool = False) -> bytes:
+        """An old name of export_saved_model()."""
+        return self.export_saved_model(export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path)
 
 
 def _chosen(predictions, keys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING
 
+from thalweg.estimator.export_outputs import default_outputs
 from thalweg.graph.tensor import Operation, Tensor
 from thalweg.operations import array_ops
 from thalweg.training.monitored_session import Scaffold
@@ -78,6 +79,8 @@ class EstimatorSpec(collections.namedtuple("EstimatorSpec", [
             raise ValueError("Missing predictions.")
         if train_op is not None and not isinstance(train_op, (Operation, Tensor)):
             raise TypeError(f"train_op must be Operation or Tensor, given: {train_op}")
+        if mode == ModeKeys.PREDICT or export_outputs is not None:
+            export_outputs = default_outputs(export_outputs, predictions)
         hooks = [tuple(h or ()) for h in (training_chief_hooks, training_hooks, evaluation_hooks, prediction_hooks)]
         _check_hooks(h for some in hooks for h in some)
         if scaffold is not None and not isinstance(scaffold, Scaffold):

@@ -18,7 +18,7 @@ from thalweg.graph.shapes import as_shape
 from thalweg.graph.tensor import IndexedSlices, Operation, Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any, Self
 
@@ -107,6 +107,7 @@ class Graph(_core.Graph):
     ...     print(sess.run("mul:0"))
     6.0
     """
+    _executes = False  # whether operations run at once, and none is kept: see eager/context.py
     _captures = None  # of a function's body: see functions.py
     _lift_variable = None  # of a tf.function's body: see graph_functions.py
     _restricted = False  # whether something may not be fed or fetched
@@ -142,6 +143,10 @@ class Graph(_core.Graph):
         kinds = ", ".join(f"{count} {html.escape(kind)}" for kind, count in counts)
         table = f"<table><tr><th>placeholder</th><th>type</th><th>shape</th></tr>{''.join(rows)}</table>" if rows else ""
         return f"<p>{html.escape(repr(self)[1:-1])}: {kinds}</p>{table}"
+
+    def _operation_seed(self):
+        """The seed of an operation that has none, where the graph has one."""
+        return self._num_nodes()
 
     # ---- names ----
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
@@ -604,6 +609,7 @@ class _Default(threading.local):
 
 _default = _Default()
 _global = None
+make_global = Graph  # what makes the graph that is there from the start
 
 
 def get_default_graph() -> Graph:
@@ -622,8 +628,14 @@ def get_default_graph() -> Graph:
     if _default.stack:
         return _default.stack[-1]
     if _global is None:
-        _global = Graph()
+        _global = make_global()
     return _global
+
+
+def make_global_with(make: Callable[[], Graph]) -> None:
+    """The graph that is there from the start is one that `make` gives from now on."""
+    global _global, make_global
+    _global, make_global = None, make
 
 
 def reset_default_graph() -> None:
@@ -680,7 +692,11 @@ def create_node(op: str, name: str, flat: list[Tensor], attrs: list[tuple[str, s
         flat = [t if t is None else graph.inside(t) for t in flat]
         controls = [c for c in controls if c.graph is graph]
     else:
-        graph = flat[0].graph if flat and isinstance(flat[0], Tensor) else get_default_graph()
+        graph = get_default_graph()
+        if graph._executes:
+            return graph._at_once(op, flat, attrs, name)
+        if flat and type(flat[0]) is Tensor:
+            graph = flat[0].graph
     if graph._finalized:
         graph._check_not_finalized()
     state = graph._state
@@ -963,7 +979,7 @@ def get_seed(op_seed: int) -> tuple[int | None, int | None]:
     """The two seeds that a random operation gets, by TF1's rule."""
     graph = get_default_graph()
     if graph.seed is not None:
-        seeds = graph.seed, graph._num_nodes() if op_seed is None else op_seed
+        seeds = graph.seed, graph._operation_seed() if op_seed is None else op_seed
     elif op_seed is not None:
         seeds = _DEFAULT_SEED, op_seed
     else:

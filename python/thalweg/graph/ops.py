@@ -14,7 +14,7 @@ from thalweg.graph import constant_values, graph as graph_module
 from thalweg.graph.graph import create_node
 from thalweg.graph.schemas import _schemas, schema_of
 from thalweg.graph.shapes import Dimension, TensorShape, dims_of
-from thalweg.graph.tensor import IndexedSlices, Operation, Tensor
+from thalweg.graph.tensor import IndexedSlices, Operation, Tensor, has_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -175,6 +175,12 @@ def constant(value: TensorLike, dtype: DTypeLike | None = None, shape: ShapeLike
     """
     if value is None:
         raise ValueError("None values not supported.")
+    if has_value(value):
+        if dtype is not None and dtypes.as_dtype(dtype).base_dtype is not value.dtype:
+            raise TypeError(f"Expected tensor with type {dtypes.as_dtype(dtype)!r} not {value.dtype!r}")
+        if shape is None and graph_module.get_default_graph()._executes:
+            return value
+        value = value.numpy()
     number = 0 if dtype is None else dtypes.as_dtype(dtype).base_dtype._number
     if dtype is not None or type(value) not in (float, int, bool, str):
         constant_values.check(value, dtype if dtype is None else dtypes.as_dtype(dtype).base_dtype)
@@ -204,6 +210,9 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None = None
     schema = _schemas.get(op) or schema_of(op)
     if len(inputs) != len(schema.inputs):
         raise TypeError(f"{schema.op} takes {len(schema.inputs)} inputs, got {len(inputs)}")
+    graph = graph_module.get_default_graph()
+    if graph._executes:
+        return graph._apply(schema, inputs, attrs or {}, name)
     if schema.several_lists:
         inputs, attrs = _with_list_types(schema, inputs, attrs)
     rows = [_attr_row(schema, key, value) for key, value in attrs.items() if value is not None] if attrs else []
@@ -211,7 +220,7 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None = None
     if flat is None and _composites:
         module = _composite_among(schema, inputs)
         if module is not None:
-            return importlib.import_module(module).make(op, inputs, attrs or {}, name)
+            return made_of_composites(module, op, inputs, attrs or {}, name)
     try:
         if flat is not None:
             made = create_node(op, name or op, flat, rows)
@@ -225,6 +234,11 @@ def apply(op: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None = None
     if len(outputs) == 1 and not outputs[0].number_attr and not outputs[0].type_list_attr:
         return made._output(0)
     return _packed(schema, made, attrs or {}) if outputs else made
+
+
+def made_of_composites(module: str, op: str, inputs: Sequence[Any], attrs: Mapping[str, Any], name: str | None) -> Any:
+    """What the module of a registered class makes of an operation."""
+    return importlib.import_module(module).make(op, inputs, attrs, name)
 
 
 def _composite_among(schema, inputs):
@@ -456,6 +470,8 @@ def group(*inputs: Element | IndexedSlices | SparseTensor | Sequence[Any] | None
     if kwargs:
         raise ValueError(f"Unknown keyword arguments: {', '.join(kwargs)}")
     graph = graph_module.get_default_graph()
+    if graph._executes:
+        return None
     before = []
     pending = list(inputs)
     while pending:

@@ -83,6 +83,8 @@ class Session(_core.Session):
 
     def __new__(cls, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None):
         graph = graph_module.get_default_graph() if graph is None else graph
+        if getattr(graph, "_executes", False):
+            graph = graph.beside()
         if not isinstance(graph, graph_module.Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         return _core.Session.__new__(cls, graph_module.environment(), graph, config=_config_bytes(config),

@@ -89,6 +89,16 @@ class Operation(_core.Operation):
         return str(self.node_def)
 
 
+def has_value(value: object) -> bool:
+    """Whether it is a tensor that has its value, as all have where operations run at once."""
+    return isinstance(value, _core.EagerTensor)
+
+
+def name_of(tensor: Tensor) -> str:
+    """The name of a tensor for a message; nothing where it has a value instead."""
+    return "" if has_value(tensor) else tensor.name
+
+
 def _refuse(what: str, instead: str) -> NoReturn:
     raise errors.OperatorNotAllowedInGraphError(f"{what} is not allowed in Graph execution. {instead}")
 

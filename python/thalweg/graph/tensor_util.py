@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg.graph.tensor import IndexedSlices, Tensor
+from thalweg.graph.tensor import IndexedSlices, Tensor, has_value
 from thalweg.messages import make_ndarray, make_tensor_proto, tensor_value
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ def constant_value(tensor: TensorLike, partial: bool = False) -> Any:
     """The value of a tensor that is the same in every step, as far as it can be told; else None. What is no tensor is itself."""
     if not isinstance(tensor, Tensor):
         return None if is_tensor(tensor) else tensor
+    if has_value(tensor):
+        return None if tensor.dtype.name in ("resource", "variant") else tensor.numpy()
     op = tensor.op
     if op.type == "Const":
         return tensor_value(op.get_attr("value"))

@@ -12,6 +12,7 @@ import numpy as np
 
 import thalweg
 from thalweg import dtypes
+from thalweg.autograph import conversion
 from thalweg.graph.graph import name_scope
 from thalweg.graph.shapes import Dimension, TensorShape
 from thalweg.keras import batches, graph_backend, initializers, utils
@@ -42,7 +43,7 @@ def _unique_name(cls):
 
 def _told_phase(call):
     """`call`, whose argument `training` is that of the call around it where it is not given."""
-    position = inspect.getfullargspec(call).args.index("training") - 1
+    position = inspect.getfullargspec(inspect.unwrap(call)).args.index("training") - 1
 
     @functools.wraps(call)
     def told(*args, **kwargs):
@@ -70,7 +71,10 @@ def _told_shape(build):
 
 
 def _wrap_methods(layer):
-    arguments = inspect.getfullargspec(layer.call).args
+    call = conversion.traced(layer.call, asked_for=False)
+    if call is not layer.call:
+        object.__setattr__(layer, "call", call)
+    arguments = inspect.getfullargspec(inspect.unwrap(call)).args
     if "training" in arguments:
         object.__setattr__(layer, "call", _told_phase(layer.call))
     if not _is_library(type(layer)) and not _is_library_function(type(layer).build):

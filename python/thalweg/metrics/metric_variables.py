@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 def metric_variable(shape: ShapeLike, dtype: DTypeLike, validate_shape: bool = True, name: str | None = None) -> Variable:
     """A local variable of zeros, also in the collection of metrics."""
+    if graph.get_default_graph()._executes:
+        raise RuntimeError("tf.metrics are not supported when eager execution is enabled.")
     return Variable(lambda: array_ops.zeros(shape, dtype), trainable=False, validate_shape=validate_shape, name=name,
                     collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES])
 

@@ -159,7 +159,9 @@ def safe_embedding_lookup_sparse(embedding_weights: TensorLike, sparse_ids: Spar
     embedding of default_id."""
     if embedding_weights is None:
         raise ValueError("Missing embedding_weights.")
-    if not isinstance(embedding_weights, (list, tuple)):
+    if hasattr(embedding_weights, "_get_variable_list"):
+        embedding_weights = embedding_weights._get_variable_list()
+    elif not isinstance(embedding_weights, (list, tuple)):
         embedding_weights = [embedding_weights]
     sparse_ids = as_sparse(sparse_ids)
     with name_scope(name or "embedding_lookup"):
@@ -183,4 +185,7 @@ def safe_embedding_lookup_sparse(embedding_weights: TensorLike, sparse_ids: Spar
             mask = array_ops.tile(array_ops.reshape(is_empty, [-1, 1]), array_ops.stack([1, array_ops.shape(result)[1]]))
             result = array_ops.where(mask, array_ops.zeros_like(result), result)
         tail = array_ops.slice_(array_ops.shape(result), [1], [-1])
-        return array_ops.reshape(result, array_ops.concat([math_ops.cast(outer, dtypes.int32), tail], 0))
+        found = array_ops.reshape(result, array_ops.concat([math_ops.cast(outer, dtypes.int32), tail], 0))
+        if sparse_ids.shape.ndims is not None and result.shape.ndims is not None:
+            found.set_shape([None] * (sparse_ids.shape.ndims - 1) + result.shape.as_list()[1:])
+        return found

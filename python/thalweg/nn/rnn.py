@@ -11,6 +11,7 @@ from thalweg.graph import ops
 from thalweg.graph.graph import control_dependencies
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.shapes import TensorShape, as_shape
+from thalweg.graph.tensor import name_of
 from thalweg.nn.rnn_cell_base import check_cell
 from thalweg.operations import array_ops, checks, math_ops
 from thalweg.operations.array_layout import reverse_sequence
@@ -199,7 +200,7 @@ def dynamic_rnn(cell: RNNCell, inputs: Nested, sequence_length: TensorLike | Non
 def _checked_lengths(lengths, batch):
     right = apply("Equal", [array_ops.shape(lengths), array_ops.stack([convert_to_tensor(batch, dtype=dtypes.int32)])])
     check = checks.Assert(math_ops.reduce_all(right),
-                                [f"Expected shape for Tensor {lengths.name} is ", array_ops.stack([batch]),
+                                [f"Expected shape for Tensor {name_of(lengths)} is ", array_ops.stack([batch]),
                                  " but saw shape: ", array_ops.shape(lengths)])
     with control_dependencies([check]):
         return array_ops.identity(lengths, name="CheckSeqLen")

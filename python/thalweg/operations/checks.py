@@ -12,7 +12,7 @@ from thalweg import dtypes, errors
 from thalweg.graph import graph
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor, group, no_op
-from thalweg.graph.tensor import Tensor
+from thalweg.graph.tensor import Tensor, has_value, name_of
 from thalweg.messages import tensor_value
 from thalweg.operations import array_ops, math_ops
 
@@ -37,6 +37,8 @@ def with_dependencies(dependencies: Sequence[Element], output_tensor: Tensor, na
 
 def _static(tensor):
     """The value where it is a constant, else None."""
+    if has_value(tensor):
+        return tensor._numpy()
     if tensor.op.type != "Const":
         return None
     return tensor_value(tensor.op.get_attr("value"))
@@ -45,7 +47,7 @@ def _static(tensor):
 def _assert(condition, data, summarize, name, message):
     known = _static(condition)
     if known is not None and not np.all(known):
-        raise errors.InvalidArgumentError(None, condition.op, message)
+        raise errors.InvalidArgumentError(None, getattr(condition, "op", None), message)
     return Assert(condition, data, summarize, name=name)
 
 
@@ -63,11 +65,11 @@ def _holds(op, words, x, y, static, data, summarize, message, name):
         holds = math_ops.reduce_all(op(x, y))
         a, b = _static(x), _static(y)
         if a is not None and b is not None and not np.all(static(a, b)):
-            shown = [f"x ({x.name}) = ", a, *([] if is_zero else [f"y ({y.name}) = ", b])]
-            raise errors.InvalidArgumentError(None, x.op, "\n".join(map(str, [*first, failed, *shown])))
+            shown = [f"x ({name_of(x)}) = ", a, *([] if is_zero else [f"y ({name_of(y)}) = ", b])]
+            raise errors.InvalidArgumentError(None, getattr(x, "op", None), "\n".join(map(str, [*first, failed, *shown])))
         if data is None:
-            data = [*first, failed, f"x ({x.name}) = ", x]
-            data = data if is_zero else [*data, f"y ({y.name}) = ", y]
+            data = [*first, failed, f"x ({name_of(x)}) = ", x]
+            data = data if is_zero else [*data, f"y ({name_of(y)}) = ", y]
         return Assert(holds, data, summarize)
 
 
@@ -205,7 +207,7 @@ def assert_near(x: TensorLike, y: TensorLike, rtol: TensorLike | None = None, at
         relative, absolute = (convert_to_tensor(small if t is None else t, x.dtype) for t in (rtol, atol))
         near = apply("LessEqual", [apply("Abs", [x - y]), absolute + relative * apply("Abs", [y])])
         if data is None:
-            data = [message or "", "x and y not equal to tolerance", f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
+            data = [message or "", "x and y not equal to tolerance", f"x ({name_of(x)}) = ", x, f"y ({name_of(y)}) = ", y]
         return Assert(math_ops.reduce_all(near), data, summarize)
 
 
@@ -224,7 +226,7 @@ def _ranks(x, ranks, good, words, data, summarize, message, name, default_name):
             given = tuple(int(v) for v in known)
             if not good(x.shape.ndims, given):
                 asked = f"{words} {given if words == 'in' else given[0]}".removeprefix("of ")
-                raise ValueError(f"{message or ''}.  Tensor {x.name} must have rank {asked}.  "
+                raise ValueError(f"{message or ''}.  Tensor {name_of(x)} must have rank {asked}.  "
                                  f"Received rank {x.shape.ndims}, shape {x.shape}")
             return no_op(name="static_checks_determined_all_ok")
         rank = array_ops.rank(x)
@@ -234,7 +236,7 @@ def _ranks(x, ranks, good, words, data, summarize, message, name, default_name):
         for other in found[1:]:
             condition = apply("LogicalOr", [condition, other])
         if data is None:
-            data = [message or "", f"Tensor {x.name} must have rank {words}".removesuffix(" of"), *ranks, "Received shape: ", array_ops.shape(x)]
+            data = [message or "", f"Tensor {name_of(x)} must have rank {words}".removesuffix(" of"), *ranks, "Received shape: ", array_ops.shape(x)]
         return Assert(condition, data, summarize)
 
 
@@ -287,7 +289,7 @@ def assert_scalar(tensor: TensorLike, name: str | None = None, message: str | No
     """The tensor itself, which must be known to be a scalar."""
     tensor = convert_to_tensor(tensor)
     if tensor.shape.ndims != 0:
-        raise ValueError(f"{message or ''}Expected scalar shape for {tensor.name}, saw shape: {tensor.shape}.")
+        raise ValueError(f"{message or ''}Expected scalar shape for {name_of(tensor)}, saw shape: {tensor.shape}.")
     return tensor
 
 
@@ -295,7 +297,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
     """x is of an integer type."""
     x = convert_to_tensor(x)
     if not x.dtype.is_integer:
-        raise TypeError(f"{message or ''}  Expected \"x\" to be integer type.  Found: {x.name} of dtype {x.dtype}")
+        raise TypeError(f"{message or ''}  Expected \"x\" to be integer type.  Found: {name_of(x)} of dtype {x.dtype}")
     return no_op("statically_determined_was_integer")
 
 
@@ -303,7 +305,7 @@ def assert_type(tensor: Tensor, tf_type: DTypeLike, message: str | None = None, 
     """The tensor is of this type."""
     tensor = convert_to_tensor(tensor)
     if tensor.dtype.base_dtype is not dtypes.as_dtype(tf_type).base_dtype:
-        raise TypeError(f"{message or ''}  {tensor.name} must be of type {dtypes.as_dtype(tf_type)!r}; got {tensor.dtype!r}")
+        raise TypeError(f"{message or ''}  {name_of(tensor)} must be of type {dtypes.as_dtype(tf_type)!r}; got {tensor.dtype!r}")
     return no_op("statically_determined_correct_type")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ _READS = {"ReadVariableOp", "ResourceGather", "ResourceGatherNd"}
 # What comes back from the stack of a loop's derivative has no derivative by what was pushed, as far as variables are looked for.
 _FROM_STACKS = {"_PopLoopStack", "StackPop", "StackPopV2"}
 control_flow_is_functions = False  # whether the program asked for loops and conditionals of TensorFlow 2
+_AT_ONCE = "thalweg.eager.custom_gradients"  # which few programs need
 _registered = {}  # operation or name of an override -> function of the operation and its incoming gradients; None: none
 
 
@@ -100,6 +102,8 @@ def custom_gradient(f: Callable[..., object]) -> Callable[..., Any]:
     gives (gradients of the arguments, list of those of the variables)."""
     @functools.wraps(f)
     def decorated(*args, **kwargs):
+        if graph_module.get_default_graph()._executes:
+            return importlib.import_module(_AT_ONCE).custom_gradient_of(f, args, kwargs)
         given = [convert_to_tensor(a) for a in args]
         tensors = [apply("Identity", [g]) for g in given]
         graph = graph_module.get_default_graph()

@@ -6,7 +6,7 @@ import enum
 import warnings
 from typing import TYPE_CHECKING, overload
 
-from thalweg.graph import ops
+from thalweg.graph import graph as graph_module, ops
 from thalweg.graph.graph import name_scope, site
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.tensor import IndexedSlices, Tensor
@@ -115,6 +115,8 @@ def gradients(ys: TensorLike | Sequence[TensorLike], xs: TensorLike | Sequence[T
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
     ys = [convert_to_tensor(y) for y in ys]
     sources = [_source(x) for x in xs]
+    if graph_module.get_default_graph()._executes:
+        raise RuntimeError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
     stops = [] if stop_gradients is None else stop_gradients if isinstance(stop_gradients, (list, tuple)) else [stop_gradients]
     given = []
     if grad_ys is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg import _core, dtypes, errors
+from thalweg import _core, dtypes, errors, nest
 from thalweg.graph import graph, ops
 from thalweg.graph.ops import convert_to_tensor
 
@@ -94,6 +94,8 @@ def py_func(func: Callable[..., object], inp: Sequence[TensorLike] | TensorLike,
     """`func` of arrays as an operation: runs in the step, and gives arrays of the types `Tout`."""
     if not callable(func):
         raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
+    if graph.get_default_graph()._executes:
+        return _called(func, inp)
     known = _Function(func)
     token = f"pyfunc_{next(_tokens)}"
     with _lock:
@@ -113,17 +115,17 @@ def py_func(func: Callable[..., object], inp: Sequence[TensorLike] | TensorLike,
     return list(made.outputs) if several else made.outputs[0]
 
 
+def _called(func, inp):
+    """What it is where operations run at once: a call."""
+    values = func(*[np.array(convert_to_tensor(x)) for x in inp])
+    values = [None if v is None else convert_to_tensor(v) for v in nest.flatten(values)]
+    return values[0] if len(values) == 1 else values
+
+
 def numpy_function(func: Callable[..., object], inp: Sequence[TensorLike] | TensorLike, Tout: DTypeLike | Sequence[DTypeLike],
                    name: str | None = None) -> Any:
     """py_func that is called in every step."""
     return py_func(func, inp, Tout, stateful=True, name=name)
-
-
-def py_function(func: Callable[..., object], inp: Sequence[TensorLike] | TensorLike, Tout: DTypeLike | Sequence[DTypeLike],
-                name: str | None = None) -> Any:
-    """Not there: its function is given tensors that compute at once."""
-    raise NotImplementedError("tf.py_function gives its function tensors that are computed at once (eager execution), which "
-                              "Thalweg has none of; tf.numpy_function gives it numpy arrays")
 
 
 _core.set_function_hook(_call)

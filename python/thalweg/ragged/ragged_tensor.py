@@ -13,7 +13,7 @@ from thalweg.graph.operators import add_operators
 from thalweg.graph.ops import apply, convert_to_tensor, register_composite
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.sparse_tensor import SparseTensor
-from thalweg.graph.tensor import Tensor
+from thalweg.graph.tensor import Tensor, has_value
 from thalweg.graph.tensor_util import constant_value
 from thalweg.operations import array_ops, checks, math_ops
 from thalweg.ragged import indexing, partitions
@@ -535,7 +535,21 @@ class RaggedTensor:
         """The value in `session`, or the default one, as a RaggedTensorValue."""
         return session_of(session, self.flat_values, "evaluate tensor").run(self, feed_dict)
 
+    def _at_once(self) -> RaggedTensorValue:
+        """The value, where operations run at once."""
+        values = self._values._at_once() if isinstance(self._values, RaggedTensor) else self._values.numpy()
+        return RaggedTensorValue(values, self._row_splits.numpy())
+
+    def to_list(self) -> list[Any]:
+        """The rows as lists of Python's, where operations run at once."""
+        if not has_value(self._row_splits):
+            raise ValueError("RaggedTensor.to_list() is only supported in eager mode; in graph mode, evaluate the RaggedTensor first and then "
+                             "use RaggedTensorValue.to_list().")
+        return self._at_once().to_list()
+
     def __repr__(self):
+        if has_value(self._row_splits):
+            return f"<tf.RaggedTensor {self.to_list()}>"
         return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
 
     __str__ = __repr__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import math
 import os
 import weakref
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from thalweg.messages import MetaGraphDef, SaverDef
 
 
+_AT_ONCE = "thalweg.saving.eager_saver"
 _saving: weakref.WeakSet[Saver] = weakref.WeakSet()  # those that may still write when the program ends
 
 
@@ -171,6 +173,11 @@ class Saver:
     ...     print(os.path.basename(path), sess.run(v))
     model-10 1.0
     """
+
+    def __new__(cls, *args: object, **kwargs: object):
+        if cls is Saver and graph.get_default_graph()._executes:
+            cls = importlib.import_module(_AT_ONCE).EagerSaver  # derived from this, and few programs run operations at once
+        return super().__new__(cls)
 
     def __init__(self, var_list: Sequence[object] | Mapping[str, object] | None = None, reshape: bool = False,
                  sharded: bool = False, max_to_keep: int | None = 5, keep_checkpoint_every_n_hours: float = 10000.0,

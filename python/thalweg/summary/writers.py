@@ -49,12 +49,15 @@ class SummaryWriter(abc.ABC):
 
     @contextlib.contextmanager
     def as_default(self, step: IntLike | None = None) -> Iterator[Self]:
-        """with writer.as_default(): summaries that are made go to it. Nothing is written when it ends: flush() is an operation."""
+        """with writer.as_default(): summaries that are made go to it. What waits is written when it ends where operations run at
+        once; else flush() is an operation."""
         before = state.writer, state.step
         self.set_as_default(step)
         try:
             yield self
         finally:
+            if graph.get_default_graph()._executes:
+                self.flush()
             state.writer = before[0]
             if step is not None:
                 state.step = before[1]

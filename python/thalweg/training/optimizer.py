@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes
+from thalweg.control.differentiation import GradientTape
 from thalweg.graph import graph, ops
 from thalweg.graph.graph import GraphKeys, name_scope, site
 from thalweg.graph.ops import apply, convert_to_tensor
@@ -34,7 +35,7 @@ _STEPS = ("_create_slots", "_prepare", "_apply_dense", "_apply_sparse", "_apply_
 
 
 def _var_key(var):
-    return var.graph, var.op.name
+    return getattr(var, "_unique_id", None) or (var.graph, var.op.name)
 
 
 def _deduplicate_indexed_slices(values, indices):
@@ -93,7 +94,7 @@ class Optimizer(optimizer_rules.Rules):
     def _is_of_core(self, target, constrained):
         """Whether nothing of the update is written by a subclass or constrained, and names are those of the variables."""
         if target not in self._of_core:
-            own = any(getattr(type(self), step, None) is not getattr(Optimizer, step, None) for step in _STEPS)
+            own = target._executes or any(getattr(type(self), step, None) is not getattr(Optimizer, step, None) for step in _STEPS)
             scoped = get_variable_scope().name or graph.get_default_graph().get_name_scope()
             self._of_core[target] = self._kind is not None and not (own or scoped or constrained)
         return self._of_core[target]
@@ -142,6 +143,8 @@ class Optimizer(optimizer_rules.Rules):
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
             raise ValueError(f"gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH.  "
                              f"Not {gate_gradients}")
+        if graph.get_default_graph()._executes:
+            return self._gradients_at_once(loss, var_list, grad_loss)
         if callable(loss):
             loss = loss()
         if var_list is None:
@@ -154,6 +157,17 @@ class Optimizer(optimizer_rules.Rules):
         if gate_gradients == Optimizer.GATE_GRAPH:
             found = array_ops.tuple_(found)
         return list(zip(found, var_list))
+
+    def _gradients_at_once(self, loss, var_list, grad_loss):
+        if not callable(loss):
+            raise RuntimeError("`loss` passed to Optimizer.compute_gradients should be a function when eager execution is enabled.")
+        with GradientTape() as tape:
+            if var_list is not None:
+                tape.watch(var_list)
+            value = loss()
+        var_list = list(tape.watched_variables() if var_list is None else var_list if isinstance(var_list, (list, tuple)) else [var_list])
+        self._assert_valid_dtypes([value])
+        return list(zip(tape.gradient(value, var_list, grad_loss), var_list))
 
     def minimize(self, loss: Tensor | Callable[[], Tensor], global_step: Variable | Tensor | None = None,
                  var_list: Variable | Sequence[Variable] | None = None, gate_gradients: int = GATE_OP,

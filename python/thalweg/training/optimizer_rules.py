@@ -97,7 +97,7 @@ class Rules:
         rule = self._rule(step)
         if self._kind == "GradientDescent":
             rate = math_ops.cast(self._learning_rate_tensor, var.dtype.base_dtype)
-            return variables.scatter("Sub", var, indices, grad * rate, self._use_locking).op
+            return getattr(variables.scatter("Sub", var, indices, grad * rate, self._use_locking), "op", None)  # None: it has run
         if self._kind == "Adam":
             return self._apply_sparse_shared(grad, var, indices, lambda x, i, v: variables.scatter("Add", x, i, v,
                                                                                                   self._use_locking))

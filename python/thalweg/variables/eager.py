@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switches between TensorFlow 1 and 2: here graphs are always built first, with TensorFlow 1's control flow."""
+"""Switches between TensorFlow 1 and 2: whether operations run at once, what variables are."""
 from __future__ import annotations
 
 import contextlib
@@ -17,18 +17,44 @@ if TYPE_CHECKING:
 
 
 def executing_eagerly() -> bool:
-    """Whether operations run when they are made: never."""
-    return False
+    """Whether operations of this thread run when they are made."""
+    return graph_module.get_default_graph()._executes
 
 
 def enable_eager_execution(config: ConfigProto | None = None, device_policy: int | None = None,
                            execution_mode: int | None = None) -> None:
-    """Not here: there are graphs and sessions."""
-    raise NotImplementedError("Thalweg runs graphs: there is no eager execution. Build the graph and run it in a tf.Session.")
+    """Operations run when they are made from now on, where no graph is the default one.
+
+    Parameters
+    ----------
+    config : ConfigProto, optional
+        Threads, devices, memory.
+    device_policy, execution_mode : optional
+        Have no effect: there is one kind of devices, and each operation has run when it returns.
+
+    Raises
+    ------
+    ValueError
+        The default graph has operations already.
+
+    Examples
+    --------
+    >>> tw.enable_eager_execution()  # doctest: +SKIP
+    >>> tw.constant(1.0) + 2.0  # doctest: +SKIP
+    <tf.Tensor: id=2, shape=(), dtype=float32, numpy=3.0>
+    """
+    from thalweg.eager import context  # few programs run operations at once
+    if execution_mode not in (None, 0, 1):
+        raise ValueError("execution_mode must be one of None, tf.contrib.eager.SYNC, tf.contrib.eager.ASYNC")
+    if device_policy not in (None, 0, 1, 2, 3):
+        raise ValueError("device_policy must be one of None, tf.contrib.eager.DEVICE_PLACEMENT_*")
+    context.enable(config)
 
 
 def disable_eager_execution() -> None:
-    """Nothing to switch off."""
+    """Graphs are built first from now on, as they are unless enable_eager_execution was called."""
+    if graph_module.make_global is not graph_module.Graph:
+        graph_module.make_global_with(graph_module.Graph)
 
 
 def enable_control_flow_v2() -> None:
@@ -51,8 +77,10 @@ def disable_tensor_equality() -> None:
 
 
 def enable_v2_behavior() -> None:
-    """TensorFlow 2's behavior is not here."""
+    """Operations run when they are made, and new variables are resources."""
     enable_eager_execution()
+    enable_control_flow_v2()
+    variables.enable_resource_variables()
 
 
 def control_flow_v2_enabled() -> bool:
@@ -77,4 +105,7 @@ def init_scope() -> Iterator[None]:
 
 
 def disable_v2_behavior() -> None:
-    """For programs written against TensorFlow 2's compat.v1: what they ask for is how this package always is."""
+    """Graphs are built first, and new variables are references, as it is from the start."""
+    disable_eager_execution()
+    disable_control_flow_v2()
+    variables.disable_resource_variables()

@@ -7,7 +7,7 @@
         return {"weights": weights.read_value()}
 
 A call is one operation of the default graph. Tensors and arrays are arguments of the traced function, other values are part of
-its signature. Python's own `while` and `if` on tensors stay Python's: use tf.while_loop and tf.cond (there is no AutoGraph).
+its signature. Python's `while`, `for` and `if` on tensors become loops and conditionals of the graph (thalweg/autograph).
 """
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg import dtypes, nest
+from thalweg.autograph import conversion
+from thalweg.autograph.features import feature_set
 from thalweg.control import functions, type_specs
 from thalweg.graph import graph as graph_module, ops
 from thalweg.graph.op_definitions import is_stateful
@@ -55,6 +57,23 @@ class _Effects:
         """An operation has been made."""
         if self._is_one(op.type, context):
             self.last = op
+
+    def inner(self) -> _Effects:
+        """Those of the conditional or loop whose branch or body is made now."""
+        return _Effects(self._graph)
+
+
+def in_order(function: Callable[[], Sequence[Tensor]]) -> tuple[Tensor, ...]:
+    """The tensors that a function gives, once its effects have happened, in the order in which they are made."""
+    graph = graph_module.get_default_graph()
+    outer = graph._state.effects
+    effects = graph._state.effects = _Effects(graph)
+    try:
+        results = function()
+    finally:
+        graph._state.effects = outer
+    with graph_module.control_dependencies([] if effects.last is None else [effects.last]):
+        return tuple(ops.apply("Identity", [ops.convert_to_tensor(r)]) for r in results)
 
 
 class _TracedGraph(functions.BodyGraph):
@@ -103,6 +122,7 @@ class ConcreteFunction:
                     if r is not None and not isinstance(r, Operation)]
         self.graph, self.inputs, self.outputs = body, [t for t in flat if isinstance(t, Tensor)], made
         self.made_variables = body.made_variables
+        self._variables_read = list(body.__dict__.get("_variables_read", {}).values())  # where operations run at once
         self._captured = list(body._captures)
         inputs = self.inputs + list(body._captures.values())
         definition, library = functions.definition_of(body, "_", inputs, made)
@@ -140,12 +160,16 @@ class ConcreteFunction:
         if len(tensors) != len(self.inputs):
             raise TypeError(f"{self.name} takes {len(self.inputs)} tensors, got {len(tensors)}")
         given = [ops.convert_to_tensor(t, dtype=i.dtype) for t, i in zip(tensors, self.inputs)]
+        for variable in self._variables_read:
+            variable._is_read()
         if self._is_written_out:
             return self._write_out(given)
         op = "StatefulPartitionedCall" if self._stateful else "PartitionedCall"
         types = [t.dtype.base_dtype for t in self.outputs]
         made = ops.apply(op, [given + self._captured], {"Tout": types, "f": self._traced})
         if not self.outputs:
+            if graph_module.get_default_graph()._executes:
+                return self._packed([])
             return made if isinstance(made, Operation) else graph_module.get_default_graph().get_operations()[-1]
         made = list(made) if isinstance(made, (list, tuple)) else [made]
         for outside, inside in zip(made, self.outputs):
@@ -193,10 +217,12 @@ class Function:
     """What tf.function makes of a Python function."""
 
     def __init__(self, python_function: Callable[..., object], name: str | None = None,
-                 input_signature: Sequence[Any] | None = None) -> None:
+                 input_signature: Sequence[Any] | None = None, features: object = None, is_converted: bool = True) -> None:
         if input_signature is not None and not isinstance(input_signature, (tuple, list)):
             raise TypeError(f"input_signature must be either a tuple or a list, received {type(input_signature)}")
         self._python_function, self._input_signature = python_function, input_signature
+        self._features, self._is_converted = features, is_converted
+        self._traced_function = None if is_converted else python_function
         self._name = name or getattr(python_function, "__name__", "function").replace("<lambda>", "lambda")
         self._parameters = inspect.signature(python_function)
         self._traces = weakref.WeakKeyDictionary()  # graph -> {signature: ConcreteFunction}
@@ -214,7 +240,8 @@ class Function:
         place = f"_function_{self._name}_{id(self)}"
         made = getattr(instance, "__dict__", {}).get(place)
         if made is None:
-            made = Function(self._python_function.__get__(instance, owner), self._name, self._input_signature)
+            made = Function(self._python_function.__get__(instance, owner), self._name, self._input_signature, self._features,
+                            self._is_converted)
             if hasattr(instance, "__dict__"):
                 instance.__dict__[place] = made
         return made
@@ -259,9 +286,11 @@ class Function:
 
     def _trace(self, args, kwargs, specs):
         first, self._called = not self._called, True
-        made = ConcreteFunction(self._python_function, self._name, args, kwargs, specs, first)
+        if self._traced_function is None:
+            self._traced_function = conversion.traced(self._python_function, feature_set(self._features))
+        made = ConcreteFunction(self._traced_function, self._name, args, kwargs, specs, first)
         if made.made_variables:  # they are there now: what calls do must make none
-            made = ConcreteFunction(self._python_function, self._name, args, kwargs, specs, False)
+            made = ConcreteFunction(self._traced_function, self._name, args, kwargs, specs, False)
         return made
 
     def _names_of(self, args):
@@ -312,13 +341,11 @@ def function(func: Callable[..., object] | None = None, input_signature: Sequenc
              experimental_compile: bool | None = None) -> Any:
     """A Python function as one that is traced into the graph's library and called as one operation."""
     if func is None:
-        return lambda python_function: Function(python_function, input_signature=input_signature)
-    return Function(func, input_signature=input_signature)
+        return lambda python_function: Function(python_function, None, input_signature, experimental_autograph_options, autograph)
+    return Function(func, None, input_signature, experimental_autograph_options, autograph)
 
 
 def defun(func: Callable[..., object] | None = None, input_signature: Sequence[Any] | None = None, autograph: bool = True,
           experimental_autograph_options: object = None, experimental_relax_shapes: bool = False) -> Any:
     """tf.contrib.eager.defun: the same as tf.function."""
-    if func is None:
-        return lambda python_function: Function(python_function, input_signature=input_signature)
-    return Function(func, input_signature=input_signature)
+    return function(func, input_signature, autograph, experimental_autograph_options, experimental_relax_shapes)

@@ -8,6 +8,7 @@ import types
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes, nest
+from thalweg.autograph import conversion
 from thalweg.graph import graph
 from thalweg.graph.default_session import get_default_session
 from thalweg.graph.graph import GraphKeys
@@ -300,7 +301,7 @@ class Layer:
                     self.build(shapes[0] if len(shapes) == 1 else nest.pack_sequence_as(inputs, shapes))
                     self.built = True
                     self._check(tensors)
-                outputs = self.call(inputs, *args, **kwargs)
+                outputs = conversion.traced(self.call, asked_for=False)(inputs, *args, **kwargs)
                 if self.activity_regularizer is not None:
                     for output in nest.flatten(outputs):
                         self.add_loss(self.activity_regularizer(output))

@@ -43,9 +43,10 @@ class SaveSliceInfo:
 
 
 def follow(slot: Variable, primary: Variable | Tensor) -> None:
-    """A variable that is to another what a slot is to its primary, of the same shape, is partitioned like it."""
+    """A variable that is to another what a slot is to its primary, of the same shape, is partitioned like it. Its name in checkpoints
+    is cut as TensorFlow cuts it: from a slot that lies in a scope, as those of ready-made models do, not behind a "/"."""
     info = getattr(primary, "_save_slice_info", None)
-    if info is not None and slot._save_slice_info is None and slot.op.name.startswith(primary.op.name + "/") and \
+    if info is not None and slot._save_slice_info is None and primary.op.name + "/" in slot.op.name and \
             slot.shape.is_compatible_with(primary.shape):
         name = f"{info.full_name}/{slot.op.name[len(primary.op.name) + 1:]}"
         slot._set_save_slice_info(SaveSliceInfo(name, info.full_shape, info.var_offset, info.var_shape))

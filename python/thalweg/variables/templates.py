@@ -32,6 +32,7 @@ class Template:
             raise ValueError("name cannot be None.")
         self._name, self._func, self._unique_name, self._arguments = name, func, unique_name, arguments
         self._custom_getter, self._scope, self._called = custom_getter, None, False
+        self._kept = None  # the variables, where operations run at once
         if create_scope_now:
             self._make_scope()
 
@@ -43,6 +44,8 @@ class Template:
     def __call__(self, *args: object, **kwargs: object) -> Any:
         if self._scope is None:
             self._make_scope()
+        if graph.get_default_graph()._executes:
+            return self._call_at_once(args, kwargs)
         reuse = True if self._called else None
         with variable_scopes.variable_scope(self._scope, reuse=reuse):
             known = set(graph.get_collection(GraphKeys.TRAINABLE_VARIABLES))
@@ -53,6 +56,12 @@ class Template:
                              f"{sorted(v.name for v in made)}; use tf.get_variable in {self._name}, not tf.Variable")
         self._called = True
         return found
+
+    def _call_at_once(self, args, kwargs):
+        if self._kept is None:
+            self._kept = variable_scopes.EagerVariableStore()
+        with self._kept.as_default(), variable_scopes.variable_scope(self._scope):
+            return self._func(*args, **{**self._arguments, **kwargs})
 
     @property
     def name(self) -> str: return self._name
@@ -69,6 +78,9 @@ class Template:
         return self._scope.name.rstrip("/") + "/" if self._scope is not None else None
 
     def _collection(self, key):
+        if self._kept is not None:
+            return [] if key == GraphKeys.LOCAL_VARIABLES else \
+                self._kept.trainable_variables() if key == GraphKeys.TRAINABLE_VARIABLES else self._kept.variables()
         return graph.get_collection(key, self.variable_scope_name) if self._scope is not None else []
 
     variables = property(lambda self: self._collection(GraphKeys.GLOBAL_VARIABLES) +

@@ -17,7 +17,7 @@ from thalweg.variables.variables import Variable, VariableAggregation, VariableS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
+    from typing import Any, Self
 
     from thalweg.base.typing import Constraint, Device, DTypeLike, Getter, Initializer, Partitioner, Regularizer, ShapeLike, TensorLike
 
@@ -108,6 +108,7 @@ class _Store:
 
     def __init__(self) -> None:
         self.variables = {}
+        self.kept = None  # where operations run at once: the variables of the EagerVariableStore that is the default one
         self.scope = VariableScope(False)
         self.scope_counts = {}
 
@@ -322,6 +323,55 @@ def get_variable(name: str, shape: ShapeLike = None, dtype: DTypeLike | None = N
     return getter(_get, name=full_name, **arguments)
 
 
+def _known(reuse):
+    """(the variables that are there by name, what is done with them)."""
+    store = _store()
+    if not graph.get_default_graph()._executes:
+        return store.variables, reuse
+    if store.kept is not None:
+        return store.kept, AUTO_REUSE
+    if reuse:
+        raise RuntimeError("When eager execution is enabled variable reuse is only supported when an EagerVariableStore is active. See the "
+                           "documentation on EagerVariableStore for example usage.")
+    return {}, reuse
+
+
+class EagerVariableStore:
+    """Keeps what get_variable makes where operations run at once, so that its variables are shared by name.
+
+    Examples
+    --------
+    >>> store = EagerVariableStore()  # doctest: +SKIP
+    >>> with store.as_default():  # doctest: +SKIP
+    ...     x = tw.get_variable("x", [])
+    """
+
+    def __init__(self) -> None:
+        self._variables: dict[str, Variable] = {}
+
+    @contextlib.contextmanager
+    def as_default(self) -> Iterator[Self]:
+        """with store.as_default(): get_variable looks here."""
+        store = _store()
+        before, store.kept = store.kept, self._variables
+        try:
+            yield self
+        finally:
+            store.kept = before
+
+    def variables(self) -> list[Variable]:
+        """All of them, by name."""
+        return sorted(self._variables.values(), key=lambda v: v.name)
+
+    def trainable_variables(self) -> list[Variable]:
+        """Those that optimizers change, by name."""
+        return [v for v in self.variables() if v.trainable]
+
+    def non_trainable_variables(self) -> list[Variable]:
+        """The others, by name."""
+        return [v for v in self.variables() if not v.trainable]
+
+
 def _takes(function, name):
     parameters = inspect.signature(function).parameters
     return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
@@ -330,25 +380,25 @@ def _takes(function, name):
 def _get(name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=None, trainable=None, collections=None,
          validate_shape=True, constraint=None, use_resource=None, reuse=False, partitioner=None, caching_device=None,
          synchronization=None, aggregation=None, partition_info=None, **_):
-    store = _store()
+    known, reuse = _known(reuse)
     if partitioner is not None and shape is None and initializer is not None and not callable(initializer):
         initializer = ops.convert_to_tensor(initializer)
         shape, dtype = initializer.shape, initializer.dtype
     if partitioner is not None and shape is not None and as_shape(shape).ndims:
         counts = partitioners.parts_of(partitioner, as_shape(shape), dtypes.as_dtype(dtype))
-        if name in store.variables:
+        if name in known:
             raise ValueError(f"A partitioner was provided, but an unpartitioned version of the variable was found: {name}.  Perhaps "
                              "a variable of the same name was already created without partitioning?")
-        return partitioners.get(store.variables, name, as_shape(shape), counts, initializer,
+        return partitioners.get(known, name, as_shape(shape), counts, initializer,
                                 functools.partial(_get, dtype=dtype, regularizer=regularizer, trainable=trainable,
                                                   collections=collections, constraint=constraint,
                                                   use_resource=use_resource, reuse=reuse, synchronization=synchronization,
                                                   aggregation=aggregation))
-    if f"{name}/part_0" in store.variables:
+    if f"{name}/part_0" in known:
         raise ValueError(f"No partitioner was provided, but a partitioned version of the variable was found: {name}/part_0. Perhaps "
                          "a variable of the same name was already created with partitioning?")
     dtype = dtypes.as_dtype(dtype).base_dtype
-    found = store.variables.get(name)
+    found = known.get(name)
     if found is not None:
         if reuse is False or reuse is None:
             raise ValueError(f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
@@ -368,7 +418,7 @@ def _get(name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=N
         made = Variable(value, trainable=trainable, collections=collections, validate_shape=validate_shape, name=name,
                         dtype=None if initializer is not None and shape is None else dtype, use_resource=use_resource,
                         constraint=constraint, synchronization=synchronization, aggregation=aggregation)
-    store.variables[name] = made
+    known[name] = made
     if regularizer is not None:
         with graph.colocate_with(made.op), graph.name_scope(name + "/Regularizer/"):
             loss = regularizer(made)

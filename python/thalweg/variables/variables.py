@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 from typing import TYPE_CHECKING, overload
 
 from thalweg import dtypes, messages
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 else:
     Operators = object  # add_operators gives them
 
+_AT_ONCE = "thalweg.variables.eager_variables"
 _use_resource = False
 
 
@@ -47,11 +49,24 @@ def disable_resource_variables() -> None:
     _use_resource = False
 
 
+def are_made_at_once() -> bool:
+    """Whether variables made here have their values at once."""
+    body = graph.get_default_graph()
+    return (body if body._lift_variable is None else body.outermost())._executes
+
+
 class _Made(type):
     """Variables are made by the functions of variable_creator_scope, where there are any."""
 
     def __call__(cls, *args: object, **kwargs: object):
-        creators = graph.get_default_graph().__dict__.get("_variable_creators") if cls is Variable else None
+        if cls is Variable and are_made_at_once():
+            body = graph.get_default_graph()
+            if body._lift_variable is not None:  # of a tf.function: variables live outside
+                body._lift_variable()
+                with body.outermost().as_default():
+                    return cls(*args, **kwargs)
+            cls = importlib.import_module(_AT_ONCE).EagerVariable  # derived from Variable, and few programs run operations at once
+        creators = graph.get_default_graph().__dict__.get("_variable_creators") if cls is Variable or cls._is_eager else None
         if not creators:
             return super().__call__(*args, **kwargs)
         given = dict(zip(_ARGUMENTS, args), **kwargs)
@@ -133,6 +148,7 @@ class Variable(Operators, metaclass=_Made):
 
     __array_priority__ = 100
     SaveSliceInfo = SaveSliceInfo
+    _is_eager = False
 
     def __init__(self, initial_value: TensorLike | Callable[[], TensorLike] | None = None, trainable: bool | None = None,
                  collections: Sequence[str] | None = None, validate_shape: bool = True, caching_device: Device = None,

@@ -128,6 +128,22 @@ TEST_F(ResourceVariableTest, AResourceMayKnowItsOwnEnd) {
   EXPECT_EQ(said("", nullptr), Code::kNotFound);
 }
 
+TEST_F(ResourceVariableTest, OneOfNoNameIsAnotherInEveryRun) {
+  const Output handle =
+      b_.Op("VarHandleOp", {},
+            {{"dtype", DType::kFloat},
+             {"shape", Shape{2}},
+             {"shared_name", std::string("cd2c89b7-88b7-44c8-ad83-06c2a9158347")}});
+  const Result<std::vector<Tensor>> first = runner_.Run({}, {handle});
+  const Result<std::vector<Tensor>> second = runner_.Run({}, {handle});
+  ASSERT_TRUE(first.ok() && second.ok());
+  const auto resource_of = [](const Result<std::vector<Tensor>>& found) {
+    return (*found)[0].data<ResourceHandle>()[0].resource();
+  };
+  EXPECT_NE(resource_of(first), nullptr);
+  EXPECT_NE(resource_of(first), resource_of(second));
+}
+
 TEST_F(ResourceVariableTest, ReadsNeverCopyAnyway) {
   ASSERT_TRUE(runner_.Run({}, {}, {assign_}).ok());
   EXPECT_TRUE(runner_.Run({}, {}, {b_.OpNode("DisableCopyOnRead", {handle_})}).ok());

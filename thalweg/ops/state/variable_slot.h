@@ -28,17 +28,19 @@ class VariableSlot {
     return slot;
   }
 
+  // One that is in no container.
+  RefPtr<Variable> New() const {
+    return RefPtr<Variable>::Adopt(std::make_unique<Variable>(name_, dtype_, shape_).release());
+  }
+
   const std::string& container() const { return container_; }
   const std::string& name() const { return name_; }
 
   // InvalidArgument when the name stands for a variable of another type.
   Result<RefPtr<Variable>> Get(ResourceManager& resources) const {
-    ASSIGN_OR_RETURN(
-        RefPtr<Variable> variable,
-        resources.LookupOrCreate<Variable>(container_, name_, [&]() -> Result<RefPtr<Variable>> {
-          return RefPtr<Variable>::Adopt(
-              std::make_unique<Variable>(name_, dtype_, shape_).release());
-        }));
+    ASSIGN_OR_RETURN(RefPtr<Variable> variable,
+                     resources.LookupOrCreate<Variable>(
+                         container_, name_, [&]() -> Result<RefPtr<Variable>> { return New(); }));
     if (variable->dtype() != dtype_) {
       return InvalidArgument("variable '", name_, "' has type ", variable->dtype(),
                              ", this node says ", dtype_);

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boosted trees: BoostedTreesClassifier, BoostedTreesRegressor, BoostedTreesEstimator."""
+from __future__ import annotations
+
+import collections
+from typing import TYPE_CHECKING
+
+from thalweg import dtypes, losses
+from thalweg.control.control_flow import cond
+from thalweg.estimator.estimator import Estimator
+from thalweg.estimator.model_pieces import check_features, class_head, regression_head
+from thalweg.estimator.spec import ModeKeys
+from thalweg.estimator.tree_resources import PruningMode, TreeEnsemble
+from thalweg.feature_column.column import _LazyBuilder
+from thalweg.feature_column.embedding import IndicatorColumn
+from thalweg.feature_column.numeric import BucketizedColumn
+from thalweg.graph import ops
+from thalweg.graph.graph import control_dependencies, name_scope
+from thalweg.graph.ops import apply
+from thalweg.operations import array_ops, gradient_ops, math_ops
+from thalweg.operations.data_flow_ops import ConditionalAccumulator
+from thalweg.training.global_steps import get_global_step
+from thalweg.training.session_run_hook import SessionRunArgs, SessionRunHook
+from thalweg.variables import variables
+from thalweg.variables.variable_scopes import get_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from thalweg.base.typing import PathLike
+    from thalweg.estimator.heads import Head
+    from thalweg.estimator.run_config import RunConfig
+
+_Terms = collections.namedtuple("_Terms", ["n_trees", "max_depth", "learning_rate", "l1", "l2", "tree_complexity", "min_node_weight",
+                                           "center_bias", "pruning_mode", "batches_per_layer"])
+_MEAN = losses.Reduction.SUM_OVER_BATCH_SIZE
+# Buckets of one number of a feature, an int32 vector, and how many buckets there are.
+_Buckets = collections.namedtuple("_Buckets", ["values", "count"])
+
+
+def _buckets(features, columns):
+    """The buckets of every number that the columns have, column after column by name."""
+    cache, found = _LazyBuilder(features), []
+    for column in sorted(columns, key=lambda c: c.name):
+        if isinstance(column, BucketizedColumn):
+            values, width, count = cache.get(column), column.source_column.shape[0], len(column.boundaries) + 1
+        elif isinstance(column, IndicatorColumn):
+            values = column._get_dense_tensor(cache)
+            width, count = column.variable_shape.as_list()[-1], 2
+        else:
+            raise ValueError("For now, only bucketized_column and indicator column are supported here, but got: "
+                             f"{column}")
+        values = array_ops.reshape(math_ops.cast(values, dtypes.int32), [-1, width])
+        found.extend(_Buckets(values[:, i], count) for i in range(width))
+    return found
+
+
+class _StopWhenGrown(SessionRunHook):
+    """Stops when all trees are grown, or when nothing has grown for as many layers as all trees have."""
+
+    def __init__(self, ensemble, step, terms):
+        with control_dependencies([step]):
+            _, _, finalized, attempted, _ = ensemble.get_states()
+        self._states, self._terms = [finalized, attempted], terms
+
+    def before_run(self, run_context: Any) -> SessionRunArgs:
+        """Asks for the states after the step."""
+        return SessionRunArgs(self._states)
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Ends the training."""
+        finalized, attempted = run_values.results
+        if finalized >= self._terms.n_trees or attempted > 2 * self._terms.n_trees * self._terms.max_depth:
+            run_context.request_stop()
+
+
+class _Grower:
+    """Makes the step that grows a layer of the ensemble."""
+
+    def __init__(self, ensemble, terms, buckets):
+        self._ensemble, self._terms = ensemble, terms
+        self._splits = max((1 << terms.max_depth) - 1, 1)
+        counts = sorted({b.count for b in buckets})
+        self._groups = [(count, [i for i, b in enumerate(buckets) if b.count == count]) for count in counts]
+        self._buckets = buckets
+        self._stamp, _, _, _, self._range = ensemble.get_states()
+
+    def step(self, gradients: Any, hessians: Any, node_ids: Any) -> Any:
+        """An operation: one of n_batches_per_layer batches."""
+        summaries = [apply("BoostedTreesMakeStatsSummary", [node_ids, gradients, hessians, [self._buckets[i].values for i in members]],
+                           {"max_splits": self._splits, "num_buckets": count}) for count, members in self._groups]
+        grow = self._step_of(summaries, self._grow, "stats")
+        if not self._terms.center_bias:
+            return grow()
+        centers = get_variable("center_bias", initializer=True, trainable=False)
+        means = [math_ops.reduce_mean(t, 0, keepdims=True) for t in (gradients, hessians)]
+        center = self._step_of(means, lambda values: self._center(values, centers), "bias")
+        return cond(centers, center, grow)
+
+    def _step_of(self, values, done, name):
+        """A function that makes the step: done(values), or, of several batches, done(their means) after the last of them."""
+        if self._terms.batches_per_layer == 1:
+            return lambda: done(values)
+        kept = [ConditionalAccumulator(dtypes.float32, v.shape, shared_name=f"{name}_{i}") for i, v in enumerate(values)]
+
+        def make():
+            given = [a.apply_grad(v, self._stamp) for a, v in zip(kept, values)]
+            with control_dependencies(given):
+                enough = apply("GreaterEqual", [min_of([a.num_accumulated() for a in kept]), self._terms.batches_per_layer])
+
+                def finish():
+                    ended = [a.set_global_step(self._stamp + 1) for a in kept]
+                    with control_dependencies([done([a.take_grad(1) for a in kept]), *ended]):
+                        return array_ops.constant(True)
+                return cond(enough, finish, lambda: array_ops.constant(False)).op
+        return make
+
+    def _center(self, means, centers):
+        terms = self._terms
+        goes_on = apply("BoostedTreesCenterBias", [self._ensemble.resource_handle, *means, terms.l1, terms.l2])
+        return variables.assign(centers, goes_on).op
+
+    def _grow(self, summaries):
+        terms = self._terms
+        by_feature = {}
+        for (_, members), summary in zip(self._groups, summaries):
+            features = array_ops.unstack(summary, num=len(members), axis=0)
+            found = apply("BoostedTreesCalculateBestGainsPerFeature",
+                          [self._range, features, terms.l1, terms.l2, terms.tree_complexity, terms.min_node_weight],
+                          {"max_splits": self._splits})
+            for at, i in enumerate(members):
+                by_feature[i] = [each[at] for each in found]
+        order = sorted(by_feature)
+        lists = [[by_feature[i][k] for i in order] for k in range(5)]
+        return apply("BoostedTreesUpdateEnsemble",
+                     [self._ensemble.resource_handle, order, *lists, terms.max_depth, terms.learning_rate],
+                     {"pruning_mode": terms.pruning_mode})
+
+
+def min_of(numbers: Sequence[Any]) -> Any:
+    """The least of several scalars."""
+    found = numbers[0]
+    for number in numbers[1:]:
+        found = apply("Minimum", [found, number])
+    return found
+
+
+def _derivatives(loss, logits):
+    """First and second derivatives of the loss by each logit."""
+    gradients = gradient_ops.gradients(loss, logits)[0]
+    return gradients, gradient_ops.gradients(gradients, logits)[0]
+
+
+def _model_fn(head, columns, terms):
+    if head.logits_dimension != 1:
+        raise ValueError(f"For now only one dimensional outputs are supported: logits_dimension is {head.logits_dimension}.")
+
+    def model_fn(features, labels, mode, config):
+        check_features(features)
+        with name_scope("boosted_trees"):
+            ensemble = TreeEnsemble(name="boosted_trees")
+            buckets = _buckets(features, columns)
+            values = [b.values for b in buckets]
+            if mode != ModeKeys.TRAIN:
+                logits = apply("BoostedTreesPredict", [ensemble.resource_handle, values], {"logits_dimension": 1})
+                return head.create_estimator_spec(features=features, mode=mode, labels=labels, logits=logits, train_op_fn=ops.no_op)
+            nowhere = array_ops.zeros_like(values[0])
+            logits, _, node_ids = apply("BoostedTreesTrainingPredict", [ensemble.resource_handle, nowhere, nowhere - 1, values],
+                                        {"logits_dimension": 1})
+            grower = _Grower(ensemble, terms, buckets)
+
+            def train_op_fn(loss):
+                gradients, hessians = _derivatives(loss, logits)
+                grown = grower.step(gradients, hessians, node_ids)
+                with control_dependencies([grown]):
+                    return variables.assign_add(get_global_step(), 1).op
+            spec = head.create_estimator_spec(features=features, mode=mode, labels=labels, logits=logits, train_op_fn=train_op_fn)
+            return spec._replace(training_hooks=(*spec.training_hooks, _StopWhenGrown(ensemble, spec.train_op, terms)))
+    return model_fn
+
+
+def _checked(n_batches_per_layer, n_trees, max_depth, pruning_mode, **numbers):
+    if n_batches_per_layer < 1 or n_trees < 1 or max_depth < 1:
+        raise ValueError(f"n_batches_per_layer, n_trees and max_depth must be positive, got {n_batches_per_layer}, {n_trees}, {max_depth}")
+    return _Terms(n_trees=n_trees, max_depth=max_depth, pruning_mode=PruningMode.from_str(pruning_mode),
+                  batches_per_layer=n_batches_per_layer, **numbers)
+
+
+class BoostedTreesEstimator(Estimator):
+    """Boosted trees with a head that is given, of one logit.
+
+    Parameters
+    ----------
+    feature_columns : sequence of BucketizedColumn or IndicatorColumn
+        What the trees split by.
+    n_batches_per_layer : int
+        From how many batches a layer of a tree is grown.
+    head : Head
+        Makes loss, predictions and metrics of the logits.
+    model_dir : str or path, optional
+        Where checkpoints and summaries are.
+    n_trees, max_depth : int
+        How many trees there are, and how many layers each has.
+    learning_rate : float
+        By what every tree is shrunk.
+    l1_regularization, l2_regularization : float
+        What large leaves cost.
+    tree_complexity : float
+        What a leaf costs.
+    min_node_weight : float
+        How large the sum of the hessians of a node's examples must be for it to be split.
+    config : RunConfig, optional
+        How sessions run and what they save.
+    center_bias : bool
+        Whether a bias is found first.
+    pruning_mode : str
+        "none", "pre" or "post": when splits that gain nothing are taken back.
+    quantile_sketch_epsilon : float
+        Of no effect: columns have their buckets.
+    """
+
+    def __init__(self, feature_columns: Sequence[Any], n_batches_per_layer: int, head: Head, model_dir: PathLike | None = None,
+                 n_trees: int = 100, max_depth: int = 6, learning_rate: float = 0.1, l1_regularization: float = 0.0,
+                 l2_regularization: float = 0.0, tree_complexity: float = 0.0, min_node_weight: float = 0.0,
+                 config: RunConfig | None = None, center_bias: bool = False, pruning_mode: str = "none",
+                 quantile_sketch_epsilon: float = 0.01) -> None:
+        terms = _checked(n_batches_per_layer, n_trees, max_depth, pruning_mode, learning_rate=learning_rate, l1=l1_regularization,
+                         l2=l2_regularization, tree_complexity=tree_complexity, min_node_weight=min_node_weight, center_bias=center_bias)
+        super().__init__(_model_fn(head, tuple(feature_columns), terms), model_dir, config)
+
+
+class BoostedTreesClassifier(BoostedTreesEstimator):
+    """Boosted trees that tell two classes apart.
+
+    Parameters
+    ----------
+    feature_columns, n_batches_per_layer, model_dir, n_trees, max_depth, learning_rate, l1_regularization, l2_regularization
+        As of BoostedTreesEstimator.
+    tree_complexity, min_node_weight, config, center_bias, pruning_mode, quantile_sketch_epsilon
+        As of BoostedTreesEstimator.
+    n_classes : int
+        Two.
+    weight_column : str or NumericColumn, optional
+        The feature that weighs examples.
+    label_vocabulary : sequence of str, optional
+        Names of the classes: labels are strings then.
+    train_in_memory : bool
+        Of no effect.
+    """
+
+    def __init__(self, feature_columns: Sequence[Any], n_batches_per_layer: int, model_dir: PathLike | None = None, n_classes: int = 2,
+                 weight_column: Any = None, label_vocabulary: Sequence[str] | None = None, n_trees: int = 100, max_depth: int = 6,
+                 learning_rate: float = 0.1, l1_regularization: float = 0.0, l2_regularization: float = 0.0,
+                 tree_complexity: float = 0.0, min_node_weight: float = 0.0, config: RunConfig | None = None,
+                 center_bias: bool = False, pruning_mode: str = "none", quantile_sketch_epsilon: float = 0.01,
+                 train_in_memory: bool = False) -> None:
+        super().__init__(feature_columns, n_batches_per_layer, class_head(n_classes, weight_column, label_vocabulary, _MEAN), model_dir,
+                         n_trees, max_depth, learning_rate, l1_regularization, l2_regularization, tree_complexity, min_node_weight,
+                         config, center_bias, pruning_mode, quantile_sketch_epsilon)
+
+
+class BoostedTreesRegressor(BoostedTreesEstimator):
+    """Boosted trees for a regression of one number.
+
+    Parameters
+    ----------
+    label_dimension : int
+        One.
+    feature_columns, n_batches_per_layer, model_dir, weight_column, n_trees, max_depth, learning_rate, l1_regularization
+        As of BoostedTreesClassifier.
+    l2_regularization, tree_complexity, min_node_weight, config, center_bias, pruning_mode, quantile_sketch_epsilon, train_in_memory
+        As of BoostedTreesClassifier.
+    """
+
+    def __init__(self, feature_columns: Sequence[Any], n_batches_per_layer: int, model_dir: PathLike | None = None,
+                 label_dimension: int = 1, weight_column: Any = None, n_trees: int = 100, max_depth: int = 6,
+                 learning_rate: float = 0.1, l1_regularization: float = 0.0, l2_regularization: float = 0.0,
+                 tree_complexity: float = 0.0, min_node_weight: float = 0.0, config: RunConfig | None = None,
+                 center_bias: bool = False, pruning_mode: str = "none", quantile_sketch_epsilon: float = 0.01,
+                 train_in_memory: bool = False) -> None:
+        super().__init__(feature_columns, n_batches_per_layer, regression_head(label_dimension, weight_column, _MEAN), model_dir, n_trees,
+                         max_depth, learning_rate, l1_regularization, l2_regularization, tree_complexity, min_node_weight, config,
+                         center_bias, pruning_mode, quantile_sketch_epsilon)
