@@ -19,9 +19,9 @@
 // kAdam             m, v             AdamScalars                   epsilon outside the root
 // kAdamNesterov     m, v             AdamScalars
 //
-// Types: float, double; half and bfloat16 through float. A complex or integer type is Unimplemented,
-// and so is another rule: plain.h has them. Sparse: with `indices`, row i of grad ([count, inner])
-// updates row indices[i] of var and slots, in the order of i; indices must be checked by the caller.
+// Types: float, double; half and bfloat16 through float. A complex or integer type, and a rule that
+// is not here (plain.h has them), is Unimplemented. Sparse: row i of grad ([count, inner]) updates
+// row indices[i] of var and slots, in the order of i; the caller checks the indices.
 #pragma once
 
 #include "thalweg/compute/work.h"

@@ -451,20 +451,20 @@ THALWEG_KERNEL(apply, cpu) {
     for (const char* prefix : {"Apply", "ResourceApply"}) {
       if (dtype != DType::kBfloat16) {
         registry.Add<OtherUpdate<UpdateRule::kAdaMax>>(StrCat(prefix, "AdaMax"), kCpu,
-                                                      {{"T", dtype}});
+                                                       {{"T", dtype}});
       }
       registry.Add<OtherUpdate<UpdateRule::kAddSign>>(StrCat(prefix, "AddSign"), kCpu,
-                                                     {{"T", dtype}});
+                                                      {{"T", dtype}});
       registry.Add<OtherUpdate<UpdateRule::kPowerSign>>(StrCat(prefix, "PowerSign"), kCpu,
-                                                       {{"T", dtype}});
+                                                        {{"T", dtype}});
     }
     registry.Add<OtherUpdate<UpdateRule::kAmsgrad>>("ResourceApplyAdamWithAmsgrad", kCpu,
-                                                   {{"T", dtype}});
+                                                    {{"T", dtype}});
   }
   for (DType dtype : kFloatsAndComplex) {
     for (const char* prefix : {"ResourceApply", "ResourceSparseApply"}) {
       registry.Add<OtherUpdate<UpdateRule::kKerasMomentum>>(StrCat(prefix, "KerasMomentum"), kCpu,
-                                                           {{"T", dtype}});
+                                                            {{"T", dtype}});
     }
   }
 }
