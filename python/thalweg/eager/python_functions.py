@@ -44,8 +44,8 @@ def py_function(func: Callable[..., object], inp: Sequence[TensorLike], Tout: DT
     >>> x = tw.placeholder(tw.float32)
     >>> y = tw.py_function(lambda a: a * 2.0 if a > 0.0 else a, [x], tw.float32)
     >>> with tw.Session() as sess:
-    ...     print(sess.run([y, tw.gradients(y, x)[0]], {x: 3.0}))
-    [6.0, 2.0]
+    ...     print(*sess.run([y, tw.gradients(y, x)[0]], {x: 3.0}))
+    6.0 2.0
     """
     types = [dtypes.as_dtype(t) for t in (Tout if isinstance(Tout, (list, tuple)) else [Tout])]
 
