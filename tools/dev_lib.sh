@@ -154,7 +154,7 @@ dev_demo() {
   at_most demo 1 "$@"
   [[ ${1:-cluster} = cluster ]] || usage_error "'demo' takes nothing or 'cluster', got '$1'"
   dev_setup core
-  build release thalweg_package thalweg_cli
+  build release thalweg_demo_package
   with_package $python "examples/${1:-python}/demo${1:+_$1}.py"
   say "next: README.md has a program of your own; ./dev wheel makes a package for pip, ./dev test builds and runs all tests"
 }

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of tw.linalg that are more than one operation, against numpy."""
+import os
+import shutil
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -73,3 +78,18 @@ def test_products():
     unit, size = value(tf.linalg.normalize(TALL, axis=1))
     np.testing.assert_allclose(unit * size, TALL)
     np.testing.assert_allclose(value(tf.linalg.expm(np.zeros([2, 2]))), np.eye(2))
+
+
+def test_without_the_component_decompositions_say_what_is_missing(tmp_path):
+    package = os.path.dirname(tf.__file__)
+    shutil.copytree(package, tmp_path / "thalweg", ignore=shutil.ignore_patterns("libthalweg_linalg.so", "libthalweg_dnnl.so"))
+    program = ("import thalweg as tf\n"
+               "with tf.Session() as session:\n"
+               "    print(session.run(tf.trace(tf.matmul([[1.0]], [[2.0]]))), session.run(tf.matrix_inverse(tf.zeros([0, 0]))).shape)\n"
+               "    for made in (tf.cholesky, tf.matrix_inverse, tf.linalg.logdet, tf.svd, tf.qr, tf.linalg.expm):\n"
+               "        try: session.run(made([[2.0]]))\n"
+               "        except tf.errors.UnimplementedError as error: print(error)\n")
+    said = subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=True, cwd=tmp_path,
+                          capture_output=True, text=True).stdout
+    assert said.startswith("2.0 (0, 0)\n")
+    assert said.count("need libthalweg_linalg.so beside the library: ./dev build makes it") == 6

@@ -10,6 +10,7 @@ from thalweg.base import names
 from thalweg.graph.graph import GraphKeys, add_to_collection, get_collection, name_scope
 from thalweg.graph.ops import apply, convert_to_tensor, group, no_op
 from thalweg.graph.sparse_tensor import SparseTensor
+from thalweg.graph.tensor import has_value, op_name_of
 from thalweg.operations.array_ops import where
 from thalweg.operations.math_ops import cast
 
@@ -146,7 +147,7 @@ class LookupInterface:
 
     def size(self, name: str | None = None) -> Tensor:
         """How many keys the table has."""
-        return apply("LookupTableSizeV2", [self._handle], name=name or f"{self._handle.op.name.split('/')[-1]}_Size")
+        return apply("LookupTableSizeV2", [self._handle], name=name or f"{op_name_of(self._handle).split('/')[-1]}_Size")
 
     def lookup(self, keys: TensorLike | SparseTensor, name: str | None = None) -> Any:
         """The values of keys (or of a SparseTensor of keys), the default where the table has none."""
@@ -155,7 +156,7 @@ class LookupInterface:
         if values.dtype.base_dtype is not self._key_dtype:
             raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {values.dtype}.")
         found = apply("LookupTableFindV2", [self._handle, values, self._default_value],
-                      name=name or f"{self._handle.op.name.split('/')[-1]}_Lookup")
+                      name=name or f"{op_name_of(self._handle).split('/')[-1]}_Lookup")
         if not isinstance(keys, SparseTensor):
             return found
         return SparseTensor(keys.indices, found, keys.dense_shape)
@@ -197,7 +198,7 @@ class _MutableTable(LookupInterface):
 
     def _save(self, checkpoint):
         if checkpoint:
-            add_to_collection(GraphKeys.SAVEABLE_OBJECTS, TableSaveable(self, self._handle.op.name))
+            add_to_collection(GraphKeys.SAVEABLE_OBJECTS, None if has_value(self._handle) else TableSaveable(self, self._handle.op.name))
 
     def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> Operation:
         """Gives keys values."""

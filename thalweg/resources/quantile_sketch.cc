@@ -17,14 +17,16 @@ float TotalWeight(const QuantileSummary& summary) {
 // How many values a block holds: as many levels of blocks as are needed have room for all values,
 // and the errors of all levels together stay below epsilon.
 int64_t BlockSize(double epsilon, int64_t max_values) {
-  if (epsilon <= std::numeric_limits<double>::epsilon()) return std::max<int64_t>(max_values, 2);
+  constexpr int64_t kMost = int64_t{1} << 60;
+  if (epsilon <= std::numeric_limits<double>::epsilon()) {
+    return std::clamp<int64_t>(max_values, 2, kMost);
+  }
   double size = 2;
   for (int level = 1; level < 62 && std::ldexp(size, level) < static_cast<double>(max_values);
        ++level) {
     size = std::ceil(level / epsilon + 1);
   }
-  constexpr double kMost = double{1LL << 62};
-  return static_cast<int64_t>(std::clamp(size, 2.0, kMost));
+  return static_cast<int64_t>(std::clamp(size, 2.0, static_cast<double>(kMost)));
 }
 
 // Of sorted values, whose equals become one.
@@ -63,8 +65,8 @@ QuantileSummary Merge(QuantileSummary a, const QuantileSummary& b) {
       merged.push_back(Between(*k, before_a, i->rank_before()));
       before_b = (k++)->rank_after();
     } else {
-      merged.push_back({i->value, i->weight + k->weight, i->min_rank + k->min_rank,
-                        i->max_rank + k->max_rank});
+      merged.push_back(
+          {i->value, i->weight + k->weight, i->min_rank + k->min_rank, i->max_rank + k->max_rank});
       before_a = (i++)->rank_after();
       before_b = (k++)->rank_after();
     }
@@ -80,9 +82,8 @@ void Compress(QuantileSummary& summary, int64_t size, double min_epsilon) {
   size = std::max<int64_t>(size, 2);
   const int64_t count = static_cast<int64_t>(summary.size());
   if (count <= size) return;
-  const double gap =
-      static_cast<double>(TotalWeight(summary)) * std::max(1.0 / static_cast<double>(size),
-                                                           min_epsilon);
+  const double gap = static_cast<double>(TotalWeight(summary)) *
+                     std::max(1.0 / static_cast<double>(size), min_epsilon);
   int64_t passed = 0, written = 1, last = 1;
   for (int64_t read = 0; read + 1 < count;) {
     int64_t next = read + 1;
@@ -175,8 +176,8 @@ void QuantileSketch::Propagate(QuantileSummary local) {
 
 std::vector<float> BoundaryValues(const QuantileSummary& summary, int64_t count) {
   QuantileSummary fewer = summary;
-  const auto epsilon = static_cast<float>(static_cast<double>(Error(summary)) +
-                                          1.0 / static_cast<double>(count));
+  const auto epsilon =
+      static_cast<float>(static_cast<double>(Error(summary)) + 1.0 / static_cast<double>(count));
   Compress(fewer, count, static_cast<double>(epsilon));
   std::vector<float> values;
   for (const QuantileEntry& entry : fewer) {
@@ -199,9 +200,8 @@ std::vector<float> QuantileValues(const QuantileSummary& summary, int64_t count)
       ++next;
     }
     current = next - 1;
-    const bool is_current =
-        next == summary.size() ||
-        twice < summary[current].rank_after() + summary[next].rank_before();
+    const bool is_current = next == summary.size() ||
+                            twice < summary[current].rank_after() + summary[next].rank_before();
     values.push_back(summary[is_current ? current : next].value);
   }
   return values;

@@ -41,8 +41,8 @@ Result<RefPtr<QuantileStreams>> QuantileStreams::Make(Allocator& allocator, floa
   }
   HeapCharge charge;
   RETURN_IF_ERROR(charge.Set(allocator, static_cast<size_t>(num_streams) * kBytesOfStream));
-  RefPtr<QuantileStreams> made = RefPtr<QuantileStreams>::Adopt(
-      new QuantileStreams(epsilon, max_elements, num_streams));
+  RefPtr<QuantileStreams> made =
+      RefPtr<QuantileStreams>::Adopt(new QuantileStreams(epsilon, max_elements, num_streams));
   charge.Clear();
   MutexLock lock(made->mutex_);
   RETURN_IF_ERROR(made->charge_.Set(allocator, made->Bytes()));
@@ -67,7 +67,7 @@ Status QuantileStreams::Add(Allocator& allocator, std::vector<QuantileSummary> s
 
 Status QuantileStreams::Flush(compute::Work& work, Allocator& allocator, int64_t num_buckets,
                               bool quantiles) {
-  constexpr int64_t kMostQuantiles = int64_t{1} << 40;
+  constexpr int64_t kMostQuantiles = int64_t{1} << 30;
   if (quantiles && (num_buckets < 3 || num_buckets > kMostQuantiles)) {
     return InvalidArgument("num_buckets must be a number of quantiles, 3 at least, got ",
                            num_buckets);
@@ -81,8 +81,8 @@ Status QuantileStreams::Flush(compute::Work& work, Allocator& allocator, int64_t
   RETURN_IF_ERROR(compute::Interruptibly(work, [&] {
     for (size_t i = 0; i < sketches_.size(); ++i) {
       const QuantileSummary summary = QuantileSketch(sketches_[i]).Finish();
-      made[i] = quantiles ? QuantileValues(summary, num_buckets)
-                          : BoundaryValues(summary, num_buckets);
+      made[i] =
+          quantiles ? QuantileValues(summary, num_buckets) : BoundaryValues(summary, num_buckets);
     }
   }));
   boundaries_ = std::move(made);

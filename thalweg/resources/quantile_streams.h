@@ -3,8 +3,12 @@
 // buckets that were last made from each, as a resource that steps share.
 //
 //   RETURN_IF_ERROR(streams->Add(allocator, summaries));         // one of each feature
-//   RETURN_IF_ERROR(streams->Flush(work, allocator, 100, false)); // new boundaries, empty sketches
-//   RETURN_IF_ERROR(streams->ReadBoundaries([&](const auto& boundaries) { ... }));
+//   RETURN_IF_ERROR(streams->Flush(work, allocator, 100, false));  // boundaries, empty sketches
+//   std::vector<float> first;
+//   RETURN_IF_ERROR(streams->ReadBoundaries([&](const QuantileStreams::Boundaries& all) {
+//     first = all[0];
+//     return OkStatus();
+//   }));
 //
 // What the sketches and boundaries hold is charged to the allocator of the call.
 // Threads: every member from any; each call sees the streams before or after another.
@@ -27,8 +31,7 @@ namespace thalweg {
 
 class QuantileStreams : public Resource {
  public:
-  static constexpr std::string_view kTypeName =
-      "tensorflow::BoostedTreesQuantileStreamResource";
+  static constexpr std::string_view kTypeName = "tensorflow::BoostedTreesQuantileStreamResource";
   using Boundaries = std::vector<std::vector<float>>;
 
   static Result<RefPtr<QuantileStreams>> Make(Allocator& allocator, float epsilon,

@@ -176,8 +176,7 @@ void TreeEnsemble::Prune(int tree) {
 int32_t TreeEnsemble::AfterPruning(int tree, int32_t node, std::span<float> logits) const {
   const std::vector<TreeNode>& nodes = trees[static_cast<size_t>(tree)].nodes;
   static const std::vector<PrunedNode> kNever;
-  const auto& pruned =
-      metadata.empty() ? kNever : metadata[static_cast<size_t>(tree)].pruned;
+  const auto& pruned = metadata.empty() ? kNever : metadata[static_cast<size_t>(tree)].pruned;
   if (pruned.empty()) return node < static_cast<int32_t>(nodes.size()) ? node : -1;
   if (node >= static_cast<int32_t>(pruned.size())) return -1;
   const PrunedNode& fate = pruned[static_cast<size_t>(node)];

@@ -83,8 +83,7 @@ bool ReadSplit(std::string_view bytes, TreeNode& node) {
       case Varint(5):
         return ReadInt(reader, &node.dimension_id);
       case Varint(6):
-        return node.kind == TreeNode::Kind::kBucketized &&
-               ReadInt(reader, &node.default_direction);
+        return node.kind == TreeNode::Kind::kBucketized && ReadInt(reader, &node.default_direction);
       default:
         return false;
     }
@@ -203,22 +202,22 @@ bool ReadEnsemble(std::string_view bytes, TreeEnsemble& ensemble) {
   });
 }
 
-// What the structures of this many bytes take at most: the smallest node, tree and so on have two
-// bytes, and a vector may have room for twice what is in it.
+// What the structures of these bytes take at most: nodes and the like, as many as there are, in
+// vectors that may have room for twice what is in them, and numbers.
 Status ChargeFor(Allocator& allocator, std::string_view bytes, HeapCharge& charge) {
   size_t things = 0;
   const auto count = [&](WireReader& reader, uint32_t tag) {
-    std::string_view tree;
+    std::string_view inner;
     ++things;
-    if (tag != Bytes(1)) return reader.Skip(tag);
-    return reader.ReadBytes(&tree) && ReadFields(tree, [&](WireReader& nodes, uint32_t node_tag) {
+    if (tag != Bytes(1) && tag != Bytes(3)) return reader.Skip(tag);
+    return reader.ReadBytes(&inner) && ReadFields(inner, [&](WireReader& fields, uint32_t field) {
              ++things;
-             return nodes.Skip(node_tag);
+             return fields.Skip(field);
            });
   };
   if (!ReadFields(bytes, count)) return OkStatus();  // what is wrong is said by who reads it
   constexpr size_t kLargest = std::max(sizeof(TreeNode), sizeof(Tree) + sizeof(TreeMetadata));
-  return charge.Set(allocator, 2 * things * kLargest + bytes.size() * sizeof(PrunedNode));
+  return charge.Set(allocator, 2 * things * kLargest + 4 * bytes.size());
 }
 
 Status CheckTree(const Tree& tree, size_t index) {

@@ -116,8 +116,11 @@ Result<std::vector<CaseInput>> MakeCaseInputs(const OpDef& op, const std::vector
 }
 
 void RegisterSources(OpRegistry& registry) {
-  registry.Op("Const").Shape(ConstShape);
-  for (const char* op : {"Placeholder", "VariableV2"}) registry.Op(op).Shape(ShapeOfAttr);
+  for (const char* op : {"Const", "Placeholder", "VariableV2"}) {
+    const Result<const OpEntry*> found = registry.Find(op);
+    if (found.ok() && (*found)->shape != nullptr) continue;  // its family is there
+    registry.Op(op).Shape(op == std::string_view("Const") ? ConstShape : ShapeOfAttr);
+  }
 }
 
 Result<std::unique_ptr<CaseNode>> CaseNode::Make(const std::shared_ptr<const OpRegistry>& ops,

@@ -44,7 +44,7 @@ _SOURCES = {
     "python.feature_column": "feature_column feature_column.column feature_column.numeric feature_column.categorical "
                              "feature_column.crossed feature_column.embedding feature_column.sequences "
                              "feature_column.layer_of_columns feature_column.linear",
-    "python.autograph": "compatibility.stand_ins", "python.client.timeline": "graph.timeline",
+    "python.autograph": "compatibility.autograph_names contrib.autograph", "python.client.timeline": "graph.timeline",
     "python.ops.op_selector": "contrib.graph_editor", "python.training.monitored_session": "training.monitored_session",
     "python.training.basic_session_run_hooks": "training.basic_session_run_hooks",
     "python.framework.random_seed": "graph.graph", "python.framework.sparse_tensor": "graph.sparse_tensor sparse",
@@ -59,6 +59,7 @@ _SOURCES = {
     "python.ops.array_ops": "operations.array_ops", "python.ops.check_ops": "operations.checks",
     "python.ops.clip_ops": "operations.gradient_ops", "python.ops.control_flow_ops": "control.control_flow operations.checks",
     "python.ops.control_flow_util": "compatibility.stand_ins", "python.ops.critical_section_ops": "control.critical_section",
+    "python.ops.boosted_trees_ops": "estimator.tree_resources",
     "python.ops.data_flow_ops": "operations.data_flow_ops",
     "python.ops.functional_ops": "control.function_calls control.functional_ops",
     "python.ops.gradients": "operations.gradient_ops", "python.ops.gradients_impl": "operations.gradient_ops",
@@ -318,11 +319,6 @@ def get_reachable_from_inputs(inputs, targets=None):
                 found.add(other)
                 waiting.append(other)
     return found
-
-
-def do_not_convert(func=None, *args, **kwargs):
-    """The function as it is: nothing rewrites functions here."""
-    return func if callable(func) else lambda function: function
 
 
 def InstallStackTraceHandler():

@@ -30,6 +30,7 @@ class Room:
 
     def __init__(self, config: ConfigProto | None, library: Sequence[bytes]) -> None:
         self.graph = Graph()
+        self.graph._site = _SITE
         for functions in library:
             self.graph._import(functions, False, "", [], [], [], [])
         self.session = Session(graph=self.graph, config=config)

@@ -77,7 +77,9 @@ def _in_graph(func, given, types, inputs, name):
 
     @custom_gradient
     def whole(*tensors: Any) -> Any:
-        made = py_func(at_once, tensors, types, name=name)
-        return made, lambda *incoming: py_func(back, [*tensors, *incoming], kinds)
+        def gradients(*incoming: Any) -> list[Any]:
+            found = py_func(back, [*tensors, *incoming], kinds)
+            return [g if is_differentiable(k) else None for g, k in zip(found, kinds)]
+        return py_func(at_once, tensors, types, name=name), gradients
     made = whole(*inputs)
     return list(made) if isinstance(made, (list, tuple)) else [made]

@@ -16,6 +16,7 @@ SessionRunValues StepCounterHook StopAtStepHook SummarySaverHook VocabInfo""".sp
 _MODULES = ("experimental", "export", "inputs")
 # Where the rest lives, which most programs do not load.
 _PLACES = {name: module for module, listed in {
+    "boosted_trees": "BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor",
     "baseline": "BaselineClassifier BaselineEstimator BaselineRegressor",
     "class_heads": "BinaryClassHead MultiClassHead MultiLabelHead",
     "dnn": "DNNClassifier DNNEstimator DNNRegressor",

@@ -14,9 +14,8 @@ from thalweg.estimator.tree_resources import PruningMode, TreeEnsemble
 from thalweg.feature_column.column import _LazyBuilder
 from thalweg.feature_column.embedding import IndicatorColumn
 from thalweg.feature_column.numeric import BucketizedColumn
-from thalweg.graph import ops
 from thalweg.graph.graph import control_dependencies, name_scope
-from thalweg.graph.ops import apply
+from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, gradient_ops, math_ops
 from thalweg.operations.data_flow_ops import ConditionalAccumulator
 from thalweg.training.global_steps import get_global_step
@@ -91,12 +90,14 @@ class _Grower:
         summaries = [apply("BoostedTreesMakeStatsSummary", [node_ids, gradients, hessians, [self._buckets[i].values for i in members]],
                            {"max_splits": self._splits, "num_buckets": count}) for count, members in self._groups]
         grow = self._step_of(summaries, self._grow, "stats")
+        # TensorFlow's checkpoints have both variables in any case.
+        centers = get_variable("boosted_trees/center_bias_needed", initializer=self._terms.center_bias, trainable=False)
+        get_variable("boosted_trees/are_boundaries_ready", initializer=False, trainable=False)
         if not self._terms.center_bias:
             return grow()
-        centers = get_variable("center_bias", initializer=True, trainable=False)
         means = [math_ops.reduce_mean(t, 0, keepdims=True) for t in (gradients, hessians)]
         center = self._step_of(means, lambda values: self._center(values, centers), "bias")
-        return cond(centers, center, grow)
+        return cond(centers, lambda: _after(center()), lambda: _after(grow())).op
 
     def _step_of(self, values, done, name):
         """A function that makes the step: done(values), or, of several batches, done(their means) after the last of them."""
@@ -107,13 +108,9 @@ class _Grower:
         def make():
             given = [a.apply_grad(v, self._stamp) for a, v in zip(kept, values)]
             with control_dependencies(given):
-                enough = apply("GreaterEqual", [min_of([a.num_accumulated() for a in kept]), self._terms.batches_per_layer])
+                enough = apply("GreaterEqual", [_least([a.num_accumulated() for a in kept]), self._terms.batches_per_layer])
 
-                def finish():
-                    ended = [a.set_global_step(self._stamp + 1) for a in kept]
-                    with control_dependencies([done([a.take_grad(1) for a in kept]), *ended]):
-                        return array_ops.constant(True)
-                return cond(enough, finish, lambda: array_ops.constant(False)).op
+                return cond(enough, lambda: _after(done([a.take_grad(1) for a in kept])), lambda: convert_to_tensor(False)).op
         return make
 
     def _center(self, means, centers):
@@ -138,8 +135,13 @@ class _Grower:
                      {"pruning_mode": terms.pruning_mode})
 
 
-def min_of(numbers: Sequence[Any]) -> Any:
-    """The least of several scalars."""
+def _after(operation):
+    """True, once the operation has run: what a branch gives."""
+    with control_dependencies([operation]):
+        return array_ops.identity(convert_to_tensor(True))
+
+
+def _least(numbers):
     found = numbers[0]
     for number in numbers[1:]:
         found = apply("Minimum", [found, number])
@@ -158,13 +160,13 @@ def _model_fn(head, columns, terms):
 
     def model_fn(features, labels, mode, config):
         check_features(features)
-        with name_scope("boosted_trees"):
-            ensemble = TreeEnsemble(name="boosted_trees")
+        with name_scope("boosted_trees") as scope:
+            ensemble = TreeEnsemble(name=scope)
             buckets = _buckets(features, columns)
             values = [b.values for b in buckets]
             if mode != ModeKeys.TRAIN:
                 logits = apply("BoostedTreesPredict", [ensemble.resource_handle, values], {"logits_dimension": 1})
-                return head.create_estimator_spec(features=features, mode=mode, labels=labels, logits=logits, train_op_fn=ops.no_op)
+                return head.create_estimator_spec(features=features, mode=mode, labels=labels, logits=logits)
             nowhere = array_ops.zeros_like(values[0])
             logits, _, node_ids = apply("BoostedTreesTrainingPredict", [ensemble.resource_handle, nowhere, nowhere - 1, values],
                                         {"logits_dimension": 1})

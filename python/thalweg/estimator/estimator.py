@@ -236,7 +236,7 @@ class Estimator:
         config, step = self._config, train.get_global_step()
         if not (spec.scaffold.saver or graph.get_collection(GraphKeys.SAVERS)):
             graph.add_to_collection(GraphKeys.SAVERS, Saver(
-                sharded=True, max_to_keep=config.keep_checkpoint_max, allow_empty=True,
+                sharded=True, max_to_keep=config.keep_checkpoint_max, allow_empty=True, defer_build=True,
                 keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours))
         if steps is not None or max_steps is not None:
             hooks.append(StopAtStepHook(steps, max_steps))

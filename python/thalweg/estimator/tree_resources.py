@@ -37,9 +37,10 @@ class PruningMode:
 class _EnsembleSaveable(SaveableObject):
     """An ensemble as a Saver sees it: its stamp and its message."""
 
-    def __init__(self, handle: Tensor, create: Operation, name: str):
+    def __init__(self, handle: Tensor, create: Operation):
         stamp, serialized = apply("BoostedTreesSerializeEnsemble", [handle])
-        super().__init__(handle, [SaveSpec(stamp, "", f"{name}_stamp"), SaveSpec(serialized, "", f"{name}_serialized")], name)
+        super().__init__(handle, [SaveSpec(stamp, "", f"{handle.name}_stamp"), SaveSpec(serialized, "", f"{handle.name}_serialized")],
+                         handle.name)
         self._create = create
 
     def restore(self, restored_tensors: Sequence[Tensor], restored_shapes: Sequence[ShapeLike] | None) -> Operation:
@@ -65,12 +66,11 @@ class TreeEnsemble:
 
     def __init__(self, name: str, stamp_token: int = 0, is_local: bool = False, serialized_proto: str | bytes = "") -> None:
         with name_scope(name, "TreeEnsemble") as scope:
-            self._name = scope
-            self.resource_handle = apply("BoostedTreesEnsembleResourceHandleOp", [], {"container": "", "shared_name": scope})
+            self.resource_handle = apply("BoostedTreesEnsembleResourceHandleOp", [], {"container": "", "shared_name": scope}, name=scope)
             self.initializer = _made(apply("BoostedTreesCreateEnsemble", [self.resource_handle, stamp_token, serialized_proto]))
             add_to_collection(GraphKeys.TABLE_INITIALIZERS, self.initializer)
             if not is_local:
-                add_to_collection(GraphKeys.SAVEABLE_OBJECTS, _EnsembleSaveable(self.resource_handle, self.initializer, scope))
+                add_to_collection(GraphKeys.SAVEABLE_OBJECTS, _EnsembleSaveable(self.resource_handle, self.initializer))
 
     def is_initialized(self) -> Tensor:
         """Whether the ensemble was made."""
@@ -96,9 +96,9 @@ class TreeEnsemble:
 class _StreamsSaveable(SaveableObject):
     """Streams of quantiles as a Saver sees them: the boundaries that were made of each."""
 
-    def __init__(self, handle: Tensor, boundaries: Sequence[Tensor], create: Operation, name: str):
-        specs = [SaveSpec(tensor, "", f"{name}_bucket_boundaries_{i}") for i, tensor in enumerate(boundaries)]
-        super().__init__(handle, specs, name)
+    def __init__(self, handle: Tensor, boundaries: Sequence[Tensor], create: Operation):
+        specs = [SaveSpec(tensor, "", f"{handle.name}_bucket_boundaries_{i}") for i, tensor in enumerate(boundaries)]
+        super().__init__(handle, specs, handle.name)
         self._create = create
 
     def restore(self, restored_tensors: Sequence[Tensor], restored_shapes: Sequence[ShapeLike] | None) -> Operation:
@@ -126,13 +126,14 @@ class QuantileAccumulator:
 
     def __init__(self, epsilon: float, num_streams: int, num_quantiles: int, name: str | None = None,
                  max_elements: int | None = None) -> None:
-        self._streams, self._quantiles = num_streams, num_quantiles
+        self._epsilon, self._streams, self._quantiles = epsilon, num_streams, num_quantiles
         with name_scope(name, "QuantileAccumulator") as scope:
-            self.resource_handle = apply("BoostedTreesQuantileStreamResourceHandleOp", [], {"container": "", "shared_name": scope})
+            self.resource_handle = apply("BoostedTreesQuantileStreamResourceHandleOp", [], {"container": "", "shared_name": scope},
+                                         name=scope)
             more = {} if max_elements is None else {"max_elements": max_elements}
             self.initializer = _made(apply("BoostedTreesCreateQuantileStreamResource", [self.resource_handle, epsilon, num_streams], more))
             add_to_collection(GraphKeys.TABLE_INITIALIZERS, self.initializer)
-            saveable = _StreamsSaveable(self.resource_handle, self.get_bucket_boundaries(), self.initializer, scope)
+            saveable = _StreamsSaveable(self.resource_handle, self.get_bucket_boundaries(), self.initializer)
             add_to_collection(GraphKeys.SAVEABLE_OBJECTS, saveable)
 
     def is_initialized(self) -> Tensor:
@@ -141,7 +142,7 @@ class QuantileAccumulator:
 
     def add_summaries(self, float_columns: Sequence[Tensor], example_weights: Tensor) -> Operation:
         """Adds weighted values of each feature."""
-        summaries = _list(apply("BoostedTreesMakeQuantileSummaries", [list(float_columns), example_weights, self._epsilon()]))
+        summaries = _list(apply("BoostedTreesMakeQuantileSummaries", [list(float_columns), example_weights, self._epsilon]))
         return self.add_prebuilt_summaries(summaries)
 
     def add_prebuilt_summaries(self, summaries: Sequence[Tensor]) -> Operation:
@@ -156,9 +157,6 @@ class QuantileAccumulator:
         """The boundaries of each feature's buckets: none before a flush."""
         return _list(apply("BoostedTreesQuantileStreamResourceGetBucketBoundaries", [self.resource_handle],
                            {"num_features": self._streams}))
-
-    def _epsilon(self):
-        return self.initializer.inputs[1]
 
 
 def _list(made):

@@ -108,6 +108,7 @@ class Graph(_core.Graph):
     6.0
     """
     _executes = False  # whether operations run at once, and none is kept: see eager/context.py
+    _site = ""  # where its nodes are made, if that is no line of the program
     _captures = None  # of a function's body: see functions.py
     _lift_variable = None  # of a tf.function's body: see graph_functions.py
     _restricted = False  # whether something may not be fed or fetched
@@ -830,7 +831,7 @@ def create_node(op: str, name: str, flat: list[Tensor], attrs: list[tuple[str, s
         elif state.device_functions:
             device = graph._device_of(NodeView(op, name, {a[0]: a[1:] for a in attrs}))
     try:
-        made = graph._add_node(op, name, flat, before, attrs, device, site())
+        made = graph._add_node(op, name, flat, before, attrs, device, graph._site or site())
     except ValueError as error:
         if "is no valid node name" in str(error):
             raise ValueError(f"'{name}' is not a valid node name. {error}") from None

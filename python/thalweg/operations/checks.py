@@ -39,9 +39,8 @@ def _static(tensor):
     """The value where it is a constant, else None."""
     if has_value(tensor):
         return tensor._numpy()
-    if tensor.op.type != "Const":
-        return None
-    return tensor_value(tensor.op.get_attr("value"))
+    op = getattr(tensor, "op", None)  # rows with values have none
+    return tensor_value(op.get_attr("value")) if op is not None and op.type == "Const" else None
 
 
 def _assert(condition, data, summarize, name, message):

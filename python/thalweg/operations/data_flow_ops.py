@@ -10,7 +10,7 @@ from thalweg.graph import graph
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.shapes import Dimension, TensorShape
-from thalweg.graph.tensor import IndexedSlices
+from thalweg.graph.tensor import IndexedSlices, op_name_of
 from thalweg.operations import array_ops, math_ops
 from thalweg.operations.staging import BaseStagingArea, MapStagingArea, StagingArea  # noqa: F401  (public here as well)
 
@@ -72,7 +72,7 @@ class QueueBase:
                              f"received {len(names)} names, {len(dtypes)} dtypes")
         self._dtypes, self._names, self._queue_ref = list(dtypes), names, queue_ref
         self._shapes = [TensorShape(s) for s in shapes] if shapes is not None else [TensorShape(None) for _ in dtypes]
-        self._name = queue_ref.op.name.split("/")[-1]
+        self._name = op_name_of(queue_ref).split("/")[-1]
 
     @staticmethod
     def from_list(index: IntLike, queues: Sequence[QueueBase]) -> QueueBase:
@@ -91,7 +91,7 @@ class QueueBase:
     @property
     def queue_ref(self) -> Tensor: return self._queue_ref
     @property
-    def name(self) -> str: return self._queue_ref.op.name
+    def name(self) -> str: return op_name_of(self._queue_ref)
     @property
     def dtypes(self) -> list[DType]: return self._dtypes
     @property
@@ -284,12 +284,12 @@ class Barrier:
         self._shapes = shapes or [TensorShape(None)] * len(self._types)
         self._barrier_ref = apply("Barrier", [], {"component_types": self._types, "shapes": shapes or [],
                                                   "shared_name": shared_name or ""}, name)
-        self._name = self._barrier_ref.op.name.split("/")[-1]
+        self._name = op_name_of(self._barrier_ref).split("/")[-1]
 
     @property
     def barrier_ref(self) -> Tensor: return self._barrier_ref
     @property
-    def name(self) -> str: return self._barrier_ref.op.name
+    def name(self) -> str: return op_name_of(self._barrier_ref)
 
     def insert_many(self, component_index: int, keys: TensorLike, values: TensorLike, name: str | None = None) -> Operation:
         """An operation that gives the elements of these keys one of their components: rows of `values`."""
@@ -333,7 +333,7 @@ class ConditionalAccumulatorBase:
 
     def __init__(self, dtype: DTypeLike, shape: ShapeLike, accumulator_ref: Tensor) -> None:
         self._dtype, self._shape, self._accumulator_ref = dtype, TensorShape(shape), accumulator_ref
-        self._name = accumulator_ref.op.name.split("/")[-1]
+        self._name = op_name_of(accumulator_ref).split("/")[-1]
 
     @property
     def accumulator_ref(self) -> Tensor: return self._accumulator_ref

@@ -136,7 +136,7 @@ def gradients(ys: TensorLike | Sequence[TensorLike], xs: TensorLike | Sequence[T
     steps = [(node.inputs, node.outputs, node.step(g, scope)) for node in custom_gradients.between(g, ys)]
     first = g._num_nodes()
     found = g._gradients(ys, sources, given, [_source(s) for s in stops], not explain_unconnected, bool(colocate_gradients_with_ops),
-                         scope, site(), steps, g._state.gradient_place)
+                         scope, g._site or site(), steps, g._state.gradient_place)
     g._adopt(first, scope + "/")
     made = [IndexedSlices(*f) if isinstance(f, tuple) else f for f in found]
     if UnconnectedGradients.ZERO == unconnected_gradients:

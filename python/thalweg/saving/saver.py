@@ -312,8 +312,7 @@ class Saver:
 
     # ---- as a message ----
     def to_proto(self, export_scope: str | None = None) -> SaverDef | None:
-        """A SaverDef: the nodes that save and restore, as MetaGraphs name them."""
-        self.build()
+        """A SaverDef: the nodes that save and restore, as MetaGraphs name them; None before it is built."""
         if self.saver_def is None or export_scope and not self._name_of_scope(export_scope):
             return None
         made = type(self.saver_def).FromString(self.saver_def.SerializeToString())

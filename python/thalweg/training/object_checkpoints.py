@@ -163,21 +163,16 @@ class Checkpoint:
             if number in matched:
                 continue
             matched[number] = value
+            if not isinstance(value, Optimizer):  # they may make their variables first
+                parts = _parts(value)
+                pending += [(c.node_id, parts[c.local_name]) for c in objects.nodes[number].children if c.local_name in parts]
+        for number, value in [(n, v) for n, v in matched.items() if isinstance(v, Optimizer)]:
+            self._make_slots(objects, value, number, matched)
             parts = _parts(value)
-            for child in objects.nodes[number].children:
-                if isinstance(value, Optimizer) and child.local_name not in parts:
-                    self._make_slots(objects, value, number, matched)
-                    parts = _parts(value)
-                if child.local_name in parts:
-                    pending.append((child.node_id, parts[child.local_name]))
-        for number, value in list(matched.items()):
+            matched.update({c.node_id: parts[c.local_name] for c in objects.nodes[number].children if c.local_name in parts})
             for row in objects.nodes[number].slot_variables:
                 variable = matched.get(row.original_variable_node_id)
-                if variable is None:
-                    continue
-                if value.get_slot(variable, row.slot_name) is None:
-                    value._create_slots([variable])
-                if value.get_slot(variable, row.slot_name) is not None:
+                if variable is not None and value.get_slot(variable, row.slot_name) is not None:
                     matched[row.slot_variable_node_id] = value.get_slot(variable, row.slot_name)
         for number, value in matched.items():
             for attribute in objects.nodes[number].attributes:

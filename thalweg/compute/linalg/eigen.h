@@ -37,11 +37,12 @@ constexpr T NotANumber() {
 // f() says whether it found an answer.
 template <class F>
 LinalgResult Guarded(F&& f) {
+  Looks::Begin();
   try {
     return f() ? LinalgResult::kOk : LinalgResult::kFailed;
   } catch (const std::bad_alloc&) {
     return LinalgResult::kOutOfMemory;
-  } catch (const Interruption::Stop&) {
+  } catch (const Looks::Stop&) {
     return LinalgResult::kCancelled;
   }
 }

@@ -11,7 +11,7 @@
 
 #include <string_view>
 
-#include "thalweg/compute/interruption.h"
+#include "thalweg/compute/linalg/look.h"
 
 namespace thalweg::compute {
 
@@ -25,4 +25,4 @@ consteval bool EigenLooksIn(std::string_view header) {
 }  // namespace thalweg::compute
 
 #define eigen_assert(condition) \
-  (::thalweg::compute::EigenLooksIn(__FILE__) ? ::thalweg::compute::Interruption::Look() : void())
+  (::thalweg::compute::EigenLooksIn(__FILE__) ? ::thalweg::compute::Looks::Look() : void())

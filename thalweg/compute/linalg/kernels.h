@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of linalg.h in groups; each group is compiled once per element type. Private to
-// compute/linalg.
+// The kernels of linalg.h in groups, within libthalweg_linalg.so; each group is compiled once per
+// element type. Private to compute/linalg.
 #pragma once
 
 #include <complex>
@@ -47,6 +47,11 @@ struct Function {
   static LinalgResult SquareRoot(int64_t n, const void* a, void* out);
   static LinalgResult Exponential(int64_t n, const void* a, void* out);
   static LinalgResult Logarithm(int64_t n, const void* a, void* out);
+};
+
+struct Ordering {
+  static LinalgResult MinimumDegree(int32_t n, const int32_t* starts, const int32_t* columns,
+                                    int32_t* order);
 };
 
 }  // namespace thalweg::compute

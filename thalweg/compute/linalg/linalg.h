@@ -13,11 +13,14 @@
 
 #include <cstdint>
 
-#include "thalweg/tensor/dtype.h"
+namespace thalweg {
+enum class DType : uint8_t;  // tensor/dtype.h
+}
 
 namespace thalweg::compute {
 
-enum class LinalgResult : uint8_t { kOk, kFailed, kOutOfMemory, kCancelled };
+// kNotThere, of every kernel: there is no libthalweg_linalg.so, in which they are.
+enum class LinalgResult : uint8_t { kOk, kFailed, kOutOfMemory, kCancelled, kNotThere };
 
 struct LinalgKernels {
   // a = l l^H from the lower part of a; kFailed: not positive definite.

@@ -13,10 +13,7 @@
 
 namespace thalweg::compute {
 
-// Visible: other rooms call it, which under a sanitizer are other libraries.
-__attribute__((visibility("default"))) LinalgResult MinimumDegreeOrder(int32_t n,
-                                                                       const int32_t* starts,
-                                                                       const int32_t* columns,
-                                                                       int32_t* order);
+LinalgResult MinimumDegreeOrder(int32_t n, const int32_t* starts, const int32_t* columns,
+                                int32_t* order);
 
 }  // namespace thalweg::compute

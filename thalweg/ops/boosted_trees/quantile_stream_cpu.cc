@@ -31,8 +31,8 @@ Status AddSummaries(Context& ctx) {
   HeapCharge charge;
   size_t bytes = 0;
   for (int i = 1; i < ctx.num_inputs(); ++i) {
-    bytes += sizeof(QuantileSummary) +
-             static_cast<size_t>(ctx.input(i).num_elements()) * sizeof(float);
+    bytes +=
+        sizeof(QuantileSummary) + static_cast<size_t>(ctx.input(i).num_elements()) * sizeof(float);
   }
   RETURN_IF_ERROR(charge.Set(ctx.allocator(), bytes));
   std::vector<QuantileSummary> summaries;
@@ -94,9 +94,9 @@ Status BucketBoundaries(Context& ctx) {
   return streams->ReadBoundaries([&](const QuantileStreams::Boundaries& all) -> Status {
     for (int i = 0; i < ctx.num_outputs(); ++i) {
       const std::vector<float>& values = all[static_cast<size_t>(i)];
-      ASSIGN_OR_RETURN(Tensor * out,
-                       ctx.AllocateOutput(i, DType::kFloat,
-                                          Shape{static_cast<int64_t>(values.size())}));
+      ASSIGN_OR_RETURN(
+          Tensor * out,
+          ctx.AllocateOutput(i, DType::kFloat, Shape{static_cast<int64_t>(values.size())}));
       std::copy(values.begin(), values.end(), out->mutable_data<float>());
     }
     return OkStatus();
@@ -107,8 +107,7 @@ Status BucketBoundaries(Context& ctx) {
 }  // namespace thalweg
 
 THALWEG_KERNEL(quantile_stream, cpu) {
-  registry
-      .Add<NamedHandleCpu<QuantileStreams>>("BoostedTreesQuantileStreamResourceHandleOp", kCpu)
+  registry.Add<NamedHandleCpu<QuantileStreams>>("BoostedTreesQuantileStreamResourceHandleOp", kCpu)
       .Cost(KernelCost::kCheap);
   registry.Add<CreateStreamsCpu>("BoostedTreesCreateQuantileStreamResource", kCpu);
   registry.AddFunction<IsResourceThere<QuantileStreams>>(

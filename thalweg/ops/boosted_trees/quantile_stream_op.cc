@@ -37,7 +37,8 @@ Status SummariesShape(ShapeContext& c) {
 }
 
 Status BoundariesShape(ShapeContext& c) {
-  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, PartialShape{PartialShape::kUnknownDim});
+  for (int i = 0; i < c.num_outputs(); ++i)
+    c.set_output(i, PartialShape{PartialShape::kUnknownDim});
   return OkStatus();
 }
 

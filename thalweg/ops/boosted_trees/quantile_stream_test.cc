@@ -37,8 +37,7 @@ TEST(QuantileStreamTest, BoundariesComeFromWhatWasAdded) {
   DoTrees(kAdd, {streams, Summary(kRows)}, kOne);
   ExpectOutputs(kTake, {streams}, kOne,
                 {Summary({1, 2, 0, 2, 2, 2, 2, 4, 3, 4, 4, 8, 7, 2, 8, 10})});
-  ExpectOutputs(kTake, {streams}, kOne,
-                {Tensor::Of<float>(std::vector<float>(), Shape{0, 4})});
+  ExpectOutputs(kTake, {streams}, kOne, {Tensor::Of<float>(std::vector<float>(), Shape{0, 4})});
   // Summaries alone change no boundaries, a flush of nothing does.
   ExpectOutputs(kGet, {streams}, kOne, {Numbers<float>({1, 3, 7})});
   DoTrees(kFlush, {streams, Tensor::Scalar(int64_t{2})});
@@ -69,17 +68,16 @@ TEST(QuantileStreamTest, OtherNumbersOfFeaturesAreRefused) {
               "expected summaries of 1 features, got 2");
   ExpectError(kGet, {streams}, kTwo, Code::kInvalidArgument, "expected boundaries of 1 features");
   ExpectError(kTake, {streams}, kTwo, Code::kInvalidArgument, "expected summaries of 1 features");
-  ExpectError(kSet, {streams, NoFloats(), NoFloats()}, Of("num_streams", 2),
-              Code::kInvalidArgument, "expected boundaries of 1 features");
-  ExpectError(kAdd, {streams, Numbers<float>({1, 2, 3}, Shape{1, 3})}, kOne,
-              Code::kInvalidArgument, "");
+  ExpectError(kSet, {streams, NoFloats(), NoFloats()}, Of("num_streams", 2), Code::kInvalidArgument,
+              "expected boundaries of 1 features");
+  ExpectError(kAdd, {streams, Numbers<float>({1, 2, 3}, Shape{1, 3})}, kOne, Code::kInvalidArgument,
+              "");
 }
 
 TEST(QuantileStreamTest, WhatCannotBeAStreamIsNotMade) {
   const AllocatorPtr allocator = MakeCpuAllocator();
   const auto refuse = [&](float epsilon, int64_t elements, int64_t streams, const char* why) {
-    const Status status =
-        QuantileStreams::Make(*allocator, epsilon, elements, streams).status();
+    const Status status = QuantileStreams::Make(*allocator, epsilon, elements, streams).status();
     EXPECT_EQ(status.code(), Code::kInvalidArgument);
     EXPECT_NE(status.message().find(why), std::string_view::npos) << status.ToString();
   };

@@ -55,8 +55,7 @@ float WeightsAndGain(std::span<const float> gradients, std::span<const float> he
   if (hessians.size() == gradients.size()) {
     for (size_t i = 0; i < gradients.size(); ++i) {
       const float hessian = hessians[i] + l2;
-      weights[i] =
-          static_cast<double>(hessian) <= kLeastHessian ? 0.0F : -gradients[i] / hessian;
+      weights[i] = static_cast<double>(hessian) <= kLeastHessian ? 0.0F : -gradients[i] / hessian;
     }
   } else {
     SolveLeaf(gradients, hessians, static_cast<double>(l2), weights);

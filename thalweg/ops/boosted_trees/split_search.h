@@ -2,9 +2,8 @@
 // SplitSearch: the best split of one node, from sums of gradients and hessians by bucket.
 //
 //   SplitSearch search(terms);
-//   search.SetTotal(total);                      // of all examples of the node
-//   if (!search.is_heavy()) continue;            // fewer than a node must have
-//   search.Try({.dimension = d, .bucket = b}, left, right);
+//   search.SetTotal(total);   // of all examples of the node: enough of them?
+//   if (search.is_heavy()) search.Try({.dimension = d, .bucket = b}, left, right);
 //   if (search.found()) Use(search.best(), search.gain());
 //
 // Sums are rows of gradients, then hessians. Of equal gains the first tried stays.

@@ -34,8 +34,7 @@ inline Status SetSummaryOutput(Context& ctx, int i, const QuantileSummary& summa
   const auto rows = static_cast<int64_t>(summary.size());
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(i, DType::kFloat, Shape{rows, 4}));
   if (rows > 0) {
-    std::memcpy(out->mutable_data<float>(), summary.data(),
-                summary.size() * sizeof(QuantileEntry));
+    std::memcpy(out->mutable_data<float>(), summary.data(), summary.size() * sizeof(QuantileEntry));
   }
   return OkStatus();
 }

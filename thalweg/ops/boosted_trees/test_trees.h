@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ensembles and streams for tests of single operations, which no container holds.
 //   const Tensor trees = EnsembleHandle(kGrownTree, 3);
-//   ExpectOutputs("BoostedTreesSerializeEnsemble", {trees}, {}, {Tensor::Scalar(int64_t{3}), ...});
+//   const TreeEnsemble ensemble = EnsembleOf(trees);
 #pragma once
 
 #include <memory>

@@ -59,8 +59,8 @@ Status MakeSummaries(Context& ctx) {
     std::vector<float> same;
     if (weights.size() == 1) same.assign(values.size(), weights[0]);
     QuantileSketch sketch(static_cast<double>(epsilon), static_cast<int64_t>(values.size()) + 1);
-    RETURN_IF_ERROR(sketch.AddValues(
-        ctx.work(), values, weights.size() == 1 ? std::span<const float>(same) : weights));
+    RETURN_IF_ERROR(sketch.AddValues(ctx.work(), values,
+                                     weights.size() == 1 ? std::span<const float>(same) : weights));
     RETURN_IF_ERROR(SetSummaryOutput(ctx, f, sketch.Finish()));
   }
   return OkStatus();

@@ -35,6 +35,7 @@ THALWEG_OP(tree_buckets) {
   registry.Op("BoostedTreesMakeQuantileSummaries")
       .Shape(MakeSummariesShape)
       .NotDifferentiable("a summary of quantiles has no derivative")
-      .Doc("A summary of the weighted values of each feature: value, weight, lowest and highest "
-           "rank.");
+      .Doc(
+          "A summary of the weighted values of each feature: value, weight, lowest and highest "
+          "rank.");
 }

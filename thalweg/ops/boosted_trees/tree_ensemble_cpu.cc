@@ -15,8 +15,8 @@ Status FillEnsemble(Context& ctx, TreeEnsembleResource& trees) {
                            ctx.input(2).shape());
   }
   HeapCharge parsing;
-  ASSIGN_OR_RETURN(TreeEnsemble ensemble, ParseTreeEnsemble(ctx.allocator(), parsing,
-                                                            *ctx.input(2).data<std::string>()));
+  ASSIGN_OR_RETURN(TreeEnsemble ensemble,
+                   ParseTreeEnsemble(ctx.allocator(), parsing, *ctx.input(2).data<std::string>()));
   const size_t bytes = parsing.bytes();
   parsing.Clear();
   return trees.Change([&](TreeEnsembleResource::State& state) -> Status {
@@ -35,14 +35,12 @@ Status CreateEnsemble(Context& ctx) {
 }
 
 Status DeserializeEnsemble(Context& ctx) {
-  ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees,
-                   ctx.Resource<TreeEnsembleResource>(0));
+  ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees, ctx.Resource<TreeEnsembleResource>(0));
   return FillEnsemble(ctx, *trees);
 }
 
 Status SerializeEnsemble(Context& ctx) {
-  ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees,
-                   ctx.Resource<TreeEnsembleResource>(0));
+  ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees, ctx.Resource<TreeEnsembleResource>(0));
   return trees->Read([&](const TreeEnsembleResource::State& state) -> Status {
     // The message is smaller than what the ensemble holds, and is put together from its parts.
     HeapCharge charge;
@@ -54,8 +52,7 @@ Status SerializeEnsemble(Context& ctx) {
 }
 
 Status EnsembleStates(Context& ctx) {
-  ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees,
-                   ctx.Resource<TreeEnsembleResource>(0));
+  ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees, ctx.Resource<TreeEnsembleResource>(0));
   return trees->Read([&](const TreeEnsembleResource::State& state) -> Status {
     const TreeEnsemble& e = state.ensemble;
     const auto finalized = std::count_if(e.metadata.begin(), e.metadata.end(),
@@ -76,8 +73,7 @@ Status EnsembleStates(Context& ctx) {
 }  // namespace thalweg
 
 THALWEG_KERNEL(tree_ensemble, cpu) {
-  registry
-      .Add<NamedHandleCpu<TreeEnsembleResource>>("BoostedTreesEnsembleResourceHandleOp", kCpu)
+  registry.Add<NamedHandleCpu<TreeEnsembleResource>>("BoostedTreesEnsembleResourceHandleOp", kCpu)
       .Cost(KernelCost::kCheap);
   registry.AddFunction<CreateEnsemble>("BoostedTreesCreateEnsemble", kCpu);
   registry.AddFunction<DeserializeEnsemble>("BoostedTreesDeserializeEnsemble", kCpu);

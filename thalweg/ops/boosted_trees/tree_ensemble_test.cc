@@ -9,18 +9,16 @@ TEST(TreeEnsembleOpsTest, SerializesWhatItDeserialized) {
   ExpectOutputs("BoostedTreesSerializeEnsemble", {trees}, {},
                 {Tensor::Scalar(int64_t{4}), Tensor::Scalar(kGrownTree)});
   ExpectOutputs("BoostedTreesGetEnsembleStates", {trees}, {},
-                {Tensor::Scalar(int64_t{4}), Tensor::Scalar(int32_t{1}),
-                 Tensor::Scalar(int32_t{0}), Tensor::Scalar(int32_t{1}),
-                 Numbers<int32_t>({1, 3})});
+                {Tensor::Scalar(int64_t{4}), Tensor::Scalar(int32_t{1}), Tensor::Scalar(int32_t{0}),
+                 Tensor::Scalar(int32_t{1}), Numbers<int32_t>({1, 3})});
   DoTrees("BoostedTreesDeserializeEnsemble",
           {trees, Tensor::Scalar(int64_t{7}), Tensor::Scalar(std::string())});
   ExpectOutputs("BoostedTreesSerializeEnsemble", {trees}, {},
                 {Tensor::Scalar(int64_t{7}), Tensor::Scalar(std::string())});
   // An ensemble without trees begins with node 0.
   ExpectOutputs("BoostedTreesGetEnsembleStates", {trees}, {},
-                {Tensor::Scalar(int64_t{7}), Tensor::Scalar(int32_t{0}),
-                 Tensor::Scalar(int32_t{0}), Tensor::Scalar(int32_t{0}),
-                 Numbers<int32_t>({0, 1})});
+                {Tensor::Scalar(int64_t{7}), Tensor::Scalar(int32_t{0}), Tensor::Scalar(int32_t{0}),
+                 Tensor::Scalar(int32_t{0}), Numbers<int32_t>({0, 1})});
   ExpectOutputs("IsBoostedTreesEnsembleInitialized", {trees}, {}, {Tensor::Scalar(true)});
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <type_traits>
 
 #include "thalweg/compute/cancel_looks.h"
 #include "thalweg/ops/boosted_trees/split_gain.h"
@@ -57,7 +58,9 @@ class Candidates {
   }
 
   int64_t count() const { return count_; }
-  int32_t node_id(int64_t i) const { return ctx_.input(layout_.node_ids(feature_)).data<int32_t>()[i]; }
+  int32_t node_id(int64_t i) const {
+    return ctx_.input(layout_.node_ids(feature_)).data<int32_t>()[i];
+  }
   float gain(int64_t i) const { return ctx_.input(layout_.gains(feature_)).data<float>()[i]; }
   int32_t feature_id(int64_t i) const { return ids_[one_id_ ? 0 : i]; }
 
@@ -96,8 +99,8 @@ class Candidates {
     if (shape.rank() == 2 && shape.dim(0) == count_ && shape.dim(1) >= layout_.logits) {
       return OkStatus();
     }
-    return InvalidArgument(name, "[", feature_, "] must have shape [", count_, ",",
-                           layout_.logits, "], got ", shape);
+    return InvalidArgument(name, "[", feature_, "] must have shape [", count_, ",", layout_.logits,
+                           "], got ", shape);
   }
   // One id for all candidates of a feature: the older form has them all in one vector, the newer
   // one has an id for each candidate.
@@ -146,10 +149,9 @@ Result<BestSplits> FindBestSplits(Context& ctx, const UpdateLayout& layout, floa
       RETURN_IF_ERROR(looks.Did());
       const auto found = best.find(candidates.node_id(i));
       if (found != best.end()) {
-        const bool better =
-            AreEqualGains(candidates.gain(i), found->second.gain)
-                ? candidates.feature_id(i) < found->second.feature_id
-                : IsLargerGain(candidates.gain(i), found->second.gain);
+        const bool better = AreEqualGains(candidates.gain(i), found->second.gain)
+                                ? candidates.feature_id(i) < found->second.feature_id
+                                : IsLargerGain(candidates.gain(i), found->second.gain);
         if (!better) continue;
       }
       ASSIGN_OR_RETURN(TreeSplit split, candidates.Split(i, learning_rate));
@@ -179,9 +181,8 @@ Status CheckNodes(const TreeEnsemble& ensemble, const BestSplits& splits) {
     return FailedPrecondition("the tree ensemble has no metadata, so its trees cannot grow");
   }
   for (const auto& [id, split] : splits) {
-    const int64_t nodes = ensemble.num_trees() == 0
-                              ? 1
-                              : static_cast<int64_t>(ensemble.trees.back().nodes.size());
+    const int64_t nodes =
+        ensemble.num_trees() == 0 ? 1 : static_cast<int64_t>(ensemble.trees.back().nodes.size());
     if (id < 0 || id >= nodes ||
         (ensemble.num_trees() > 0 &&
          !ensemble.trees.back().nodes[static_cast<size_t>(id)].is_leaf())) {
@@ -192,14 +193,20 @@ Status CheckNodes(const TreeEnsemble& ensemble, const BestSplits& splits) {
   return OkStatus();
 }
 
+// One more; a count that comes from a message may be the last of its type.
+template <class T>
+void CountUp(T& count) {
+  count = static_cast<T>(static_cast<std::make_unsigned_t<T>>(count) + 1U);
+}
+
 // Counts an attempt to grow a layer, and one to grow a tree where this is its first.
 void CountAttempt(TreeEnsemble& ensemble) {
   ensemble.has_growth = true;
-  ++ensemble.layers_attempted;
+  CountUp(ensemble.layers_attempted);
   const size_t n = ensemble.metadata.size();
   const bool is_new = n == 0 || ((n == 1 || ensemble.metadata[n - 2].is_finalized) &&
                                  ensemble.metadata[n - 1].layers_grown == 0);
-  if (is_new) ++ensemble.trees_attempted;
+  if (is_new) CountUp(ensemble.trees_attempted);
 }
 
 struct GrowthLimits {
@@ -225,7 +232,7 @@ void GrowLayer(TreeEnsemble& ensemble, const BestSplits& splits, const GrowthLim
   ensemble.last_layer_start = first;
   ensemble.last_layer_end = static_cast<int32_t>(nodes.size());
   TreeMetadata& metadata = ensemble.metadata.back();
-  ++metadata.layers_grown;
+  CountUp(metadata.layers_grown);
   if (metadata.layers_grown < limits.max_depth) return;
   metadata.is_finalized = true;
   if (limits.pruning == kPostPruning) ensemble.Prune(tree);
@@ -235,8 +242,7 @@ void GrowLayer(TreeEnsemble& ensemble, const BestSplits& splits, const GrowthLim
 }
 
 Status Update(Context& ctx, const UpdateLayout& layout, int64_t pruning) {
-  ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees,
-                   ctx.Resource<TreeEnsembleResource>(0));
+  ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees, ctx.Resource<TreeEnsembleResource>(0));
   GrowthLimits limits;
   limits.pruning = pruning;
   limits.logits = layout.logits;
@@ -256,9 +262,8 @@ Status Update(Context& ctx, const UpdateLayout& layout, int64_t pruning) {
   ASSIGN_OR_RETURN(const BestSplits splits, FindBestSplits(ctx, layout, learning_rate));
   return trees->Change([&](State& state) -> Status {
     RETURN_IF_ERROR(CheckNodes(state.ensemble, splits));
-    RETURN_IF_ERROR(
-        ChargeLayer(ctx, state, splits.size(), layout.logits, pruning == kPostPruning));
-    ++state.stamp;
+    RETURN_IF_ERROR(ChargeLayer(ctx, state, splits.size(), layout.logits, pruning == kPostPruning));
+    CountUp(state.stamp);
     GrowLayer(state.ensemble, splits, limits);
     return OkStatus();
   });
@@ -294,8 +299,10 @@ class UpdateEnsembleV2Cpu : public Kernel {
     ASSIGN_OR_RETURN(layout.features, c.Attr<int64_t>("num_features"));
     ASSIGN_OR_RETURN(layout.groups, c.Attr<int64_t>("num_groups"));
     ASSIGN_OR_RETURN(layout.logits, c.Attr<int64_t>("logits_dimension"));
-    if (layout.logits < 1) {
-      return InvalidArgument("logits_dimension must be above 0, got ", layout.logits);
+    constexpr int64_t kMostLogits = int64_t{1} << 24;
+    if (layout.logits < 1 || layout.logits > kMostLogits) {
+      return InvalidArgument("logits_dimension must be in [1, ", kMostLogits, "], got ",
+                             layout.logits);
     }
     return std::unique_ptr<Kernel>(std::make_unique<UpdateEnsembleV2Cpu>(layout));
   }
@@ -311,8 +318,7 @@ class UpdateEnsembleV2Cpu : public Kernel {
 };
 
 Status CenterBias(Context& ctx) {
-  ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees,
-                   ctx.Resource<TreeEnsembleResource>(0));
+  ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees, ctx.Resource<TreeEnsembleResource>(0));
   ASSIGN_OR_RETURN(const float l1, ScalarInput<float>(ctx, 3, "l1"));
   ASSIGN_OR_RETURN(const float l2, ScalarInput<float>(ctx, 4, "l2"));
   const Tensor& gradients = ctx.input(1);
@@ -333,7 +339,7 @@ Status CenterBias(Context& ctx) {
       }
     }
     RETURN_IF_ERROR(state.charge.Set(ctx.allocator(), state.charge.bytes() + BytesOfTree(1)));
-    ++state.stamp;
+    CountUp(state.stamp);
     bool goes_on = true;
     float current = bias;
     if (ensemble.num_trees() == 0) {

@@ -96,10 +96,10 @@ TEST(TreeGrowthTest, PruningTakesBackWhatGainsLessThanNothing) {
   EXPECT_EQ(fates[6].logit_change, std::vector<float>({-3}));
   EXPECT_EQ(fates[4].new_id, 4);
   // Examples that were in a node which is gone lose what it added.
-  const auto moved = RunOp("BoostedTreesTrainingPredict",
-                           {after, Numbers<int32_t>({0, 0}), Numbers<int32_t>({5, 4}),
-                            Numbers<int32_t>({9, 4})},
-                           {{"logits_dimension", int64_t{1}}});
+  const auto moved =
+      RunOp("BoostedTreesTrainingPredict",
+            {after, Numbers<int32_t>({0, 0}), Numbers<int32_t>({5, 4}), Numbers<int32_t>({9, 4})},
+            {{"logits_dimension", int64_t{1}}});
   ASSERT_TRUE(moved.ok()) << moved.status().ToString();
   EXPECT_EQ((*moved)[0].data<float>()[0], -2);
   EXPECT_EQ((*moved)[0].data<float>()[1], 0);
@@ -166,10 +166,10 @@ TEST(TreeGrowthTest, SplitsHaveDimensionsAndTypes) {
 TEST(TreeGrowthTest, TheBiasIsCenteredUntilItMovesLittle) {
   const Tensor trees = EnsembleHandle("");
   const auto center = [&](float gradient) {
-    const auto out = RunOp("BoostedTreesCenterBias",
-                           {trees, Numbers<float>({gradient}, Shape{1, 1}),
-                            Numbers<float>({3}, Shape{1, 1}), Tensor::Scalar(0.1F),
-                            Tensor::Scalar(0.2F)});
+    const auto out =
+        RunOp("BoostedTreesCenterBias",
+              {trees, Numbers<float>({gradient}, Shape{1, 1}), Numbers<float>({3}, Shape{1, 1}),
+               Tensor::Scalar(0.1F), Tensor::Scalar(0.2F)});
     EXPECT_TRUE(out.ok()) << out.status().ToString();
     return out.ok() && (*out)[0].scalar<bool>();
   };

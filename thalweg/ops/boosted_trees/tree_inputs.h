@@ -5,7 +5,7 @@
 //   ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees,
 //                    ctx.Resource<TreeEnsembleResource>(0));
 //   ASSIGN_OR_RETURN(const float l1, ScalarInput<float>(ctx, 3, "l1"));
-//   ASSIGN_OR_RETURN(const FeatureColumns columns, FeatureColumns::Of(ctx, 1, num_features));
+//   ASSIGN_OR_RETURN(const BucketColumns columns, BucketColumns::Of(ctx, 1, features));
 //
 // Ownership: columns point into the inputs. Threads: any. Errors: InvalidArgument.
 #pragma once
@@ -86,10 +86,10 @@ inline Status CheckInputRank(Context& ctx, int i, int rank, std::string_view nam
 
 // Buckets of examples, feature by feature: a vector, or a matrix whose columns are the feature's
 // dimensions.
-class FeatureColumns {
+class BucketColumns {
  public:
-  static Result<FeatureColumns> Of(Context& ctx, int first_input, int64_t count) {
-    FeatureColumns columns;
+  static Result<BucketColumns> Of(Context& ctx, int first_input, int64_t count) {
+    BucketColumns columns;
     for (int64_t i = 0; i < count; ++i) {
       const Tensor& t = ctx.input(first_input + static_cast<int>(i));
       if (t.shape().rank() != 1 && t.shape().rank() != 2) {
@@ -103,8 +103,7 @@ class FeatureColumns {
                                " examples, those before have ", columns.batch_size_);
       }
       const bool is_vector = t.shape().rank() == 1;
-      columns.features_.push_back(
-          {t.data<int32_t>(), is_vector ? 1 : t.shape().dim(1), is_vector});
+      columns.features_.push_back({t.data<int32_t>(), is_vector ? 1 : t.shape().dim(1), is_vector});
     }
     return columns;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <bit>
 #include <algorithm>
+#include <bit>
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/compute/cancel_looks.h"
@@ -15,12 +15,13 @@ namespace {
 // One example on its way through the trees.
 class Walk {
  public:
-  Walk(const TreeEnsemble& ensemble, const FeatureColumns& columns, int64_t example)
+  Walk(const TreeEnsemble& ensemble, const BucketColumns& columns, int64_t example)
       : ensemble_(ensemble), columns_(columns), example_(example) {}
 
   // The child to which the example goes from a split.
   Result<int32_t> Next(int tree, int32_t node) const {
-    const TreeNode& split = ensemble_.trees[static_cast<size_t>(tree)].nodes[static_cast<size_t>(node)];
+    const TreeNode& split =
+        ensemble_.trees[static_cast<size_t>(tree)].nodes[static_cast<size_t>(node)];
     const int32_t* const value = columns_.Find(example_, split.feature_id, split.dimension_id);
     if (value == nullptr) {
       return InvalidArgument("node ", node, " of tree ", tree, " splits by dimension ",
@@ -56,7 +57,7 @@ class Walk {
 
  private:
   const TreeEnsemble& ensemble_;
-  const FeatureColumns& columns_;
+  const BucketColumns& columns_;
   const int64_t example_;
 };
 
@@ -112,7 +113,7 @@ class PredictCpu : public Kernel {
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees,
                      ctx.Resource<TreeEnsembleResource>(0));
-    ASSIGN_OR_RETURN(const FeatureColumns columns, FeatureColumns::Of(ctx, 1, attrs_.features));
+    ASSIGN_OR_RETURN(const BucketColumns columns, BucketColumns::Of(ctx, 1, attrs_.features));
     ASSIGN_OR_RETURN(float* const out, AllocateLogits(ctx, columns.batch_size(), attrs_.logits));
     return trees->Read([&](const TreeEnsembleResource::State& state) -> Status {
       const TreeEnsemble& ensemble = state.ensemble;
@@ -121,8 +122,7 @@ class PredictCpu : public Kernel {
         const std::span<float> sum(out + i * attrs_.logits, static_cast<size_t>(attrs_.logits));
         for (int tree = 0; tree < ensemble.num_trees(); ++tree) {
           ASSIGN_OR_RETURN(const int32_t leaf, walk.ToLeaf(tree, 0));
-          RETURN_IF_ERROR(
-              walk.Add(tree, leaf, ensemble.weights[static_cast<size_t>(tree)], sum));
+          RETURN_IF_ERROR(walk.Add(tree, leaf, ensemble.weights[static_cast<size_t>(tree)], sum));
         }
         return OkStatus();
       });
@@ -142,13 +142,12 @@ class TrainingPredictCpu : public Kernel {
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees,
                      ctx.Resource<TreeEnsembleResource>(0));
-    ASSIGN_OR_RETURN(const FeatureColumns columns, FeatureColumns::Of(ctx, 3, attrs_.features));
+    ASSIGN_OR_RETURN(const BucketColumns columns, BucketColumns::Of(ctx, 3, attrs_.features));
     const int64_t batch = columns.batch_size();
     for (const int i : {1, 2}) {
       if (ctx.input(i).num_elements() == batch) continue;
-      return InvalidArgument(i == 1 ? "cached_tree_ids" : "cached_node_ids",
-                             " must be those of ", batch, " examples, got shape ",
-                             ctx.input(i).shape());
+      return InvalidArgument(i == 1 ? "cached_tree_ids" : "cached_node_ids", " must be those of ",
+                             batch, " examples, got shape ", ctx.input(i).shape());
     }
     ASSIGN_OR_RETURN(float* const out, AllocateLogits(ctx, batch, attrs_.logits));
     ASSIGN_OR_RETURN(Tensor * tree_ids, ctx.AllocateOutput(1, DType::kInt32, Shape{batch}));
@@ -170,7 +169,7 @@ class TrainingPredictCpu : public Kernel {
 
  private:
   // Goes on from where the example was.
-  static Status Continue(Context& ctx, const TreeEnsemble& ensemble, const FeatureColumns& columns,
+  static Status Continue(Context& ctx, const TreeEnsemble& ensemble, const BucketColumns& columns,
                          int64_t i, std::span<float> sum, int32_t* node_id) {
     const Walk walk(ensemble, columns, i);
     int32_t tree = ctx.input(1).data<int32_t>()[i];
@@ -234,7 +233,7 @@ class DebugOutputsCpu : public Kernel {
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(const RefPtr<TreeEnsembleResource> trees,
                      ctx.Resource<TreeEnsembleResource>(0));
-    ASSIGN_OR_RETURN(const FeatureColumns columns, FeatureColumns::Of(ctx, 1, attrs_.features));
+    ASSIGN_OR_RETURN(const BucketColumns columns, BucketColumns::Of(ctx, 1, attrs_.features));
     const int64_t batch = columns.batch_size();
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kString, Shape{batch}));
     std::string* const messages = out->mutable_data<std::string>();
@@ -252,7 +251,7 @@ class DebugOutputsCpu : public Kernel {
   }
 
  private:
-  static Result<std::string> Explain(const TreeEnsemble& ensemble, const FeatureColumns& columns,
+  static Result<std::string> Explain(const TreeEnsemble& ensemble, const BucketColumns& columns,
                                      int64_t i, compute::CancelLooks& looks) {
     const Walk walk(ensemble, columns, i);
     std::vector<int32_t> features;

@@ -16,15 +16,21 @@ Result<int64_t> BatchOfFeatures(ShapeContext& c, int first, int64_t batch) {
   return batch;
 }
 
-Status TreePredictShape(ShapeContext& c) {
+Result<int64_t> LogitsOf(ShapeContext& c) {
   ASSIGN_OR_RETURN(const int64_t logits, c.Attr<int64_t>("logits_dimension"));
+  if (logits >= 1) return logits;
+  return InvalidArgument("logits_dimension must be above 0, got ", logits);
+}
+
+Status TreePredictShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const int64_t logits, LogitsOf(c));
   ASSIGN_OR_RETURN(const int64_t batch, BatchOfFeatures(c, 1, PartialShape::kUnknownDim));
   c.set_output(0, PartialShape{batch, logits});
   return OkStatus();
 }
 
 Status TreeTrainingPredictShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const int64_t logits, c.Attr<int64_t>("logits_dimension"));
+  ASSIGN_OR_RETURN(const int64_t logits, LogitsOf(c));
   ASSIGN_OR_RETURN(const PartialShape trees, c.InputWithRank(1, 1));
   ASSIGN_OR_RETURN(const PartialShape nodes, c.InputWithRank(2, 1));
   ASSIGN_OR_RETURN(int64_t batch, MergeDims(trees.dim(0), nodes.dim(0)));

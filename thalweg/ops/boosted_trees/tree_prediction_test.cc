@@ -19,8 +19,8 @@ TEST(TreePredictionTest, TheLeavesOfAllTreesAreSummed) {
   ExpectOutputs("BoostedTreesPredict", {EnsembleHandle(""), buckets}, kOneLogit,
                 {Numbers<float>({0, 0, 0, 0}, Shape{4, 1})});
   // A matrix has the dimension by which the node splits.
-  const auto columns = RunOp(
-      "BoostedTreesPredict", {trees, Numbers<int32_t>({6, 0, 5, 9}, Shape{2, 2})}, kOneLogit);
+  const auto columns =
+      RunOp("BoostedTreesPredict", {trees, Numbers<int32_t>({6, 0, 5, 9}, Shape{2, 2})}, kOneLogit);
   ASSERT_TRUE(columns.ok());
   EXPECT_NEAR((*columns)[0].data<float>()[0], right, 1e-6);
   EXPECT_NEAR((*columns)[0].data<float>()[1], left, 1e-6);
@@ -39,11 +39,10 @@ TEST(TreePredictionTest, TrainingGoesOnFromWhereExamplesWere) {
   EXPECT_EQ(logits[2], 0);
   EXPECT_EQ(BitDifference((*out)[1], Numbers<int32_t>({0, 0, 0})), "");
   EXPECT_EQ(BitDifference((*out)[2], Numbers<int32_t>({1, 2, 2})), "");
-  ExpectOutputs("BoostedTreesTrainingPredict",
-                {EnsembleHandle(""), Numbers<int32_t>({0}), Numbers<int32_t>({-1}),
-                 Numbers<int32_t>({3})},
-                kOneLogit,
-                {Numbers<float>({0}, Shape{1, 1}), Numbers<int32_t>({0}), Numbers<int32_t>({0})});
+  ExpectOutputs(
+      "BoostedTreesTrainingPredict",
+      {EnsembleHandle(""), Numbers<int32_t>({0}), Numbers<int32_t>({-1}), Numbers<int32_t>({3})},
+      kOneLogit, {Numbers<float>({0}, Shape{1, 1}), Numbers<int32_t>({0}), Numbers<int32_t>({0})});
 }
 
 // Bytes that TensorFlow 1.15 gave, but for the logits.
@@ -77,9 +76,8 @@ TEST(TreePredictionTest, Refusals) {
          "logits_dimension must be above 0");
   refuse("BoostedTreesPredict", {trees, Tensor::Scalar(int32_t{0})}, kOneLogit, "");
   refuse("BoostedTreesPredict", {trees, zero, Numbers<int32_t>({1, 2})}, kOneLogit, "");
-  refuse("BoostedTreesPredict",
-         {trees, Tensor::Of<int32_t>(std::vector<int32_t>(), Shape{1, 0})}, kOneLogit,
-         "which bucketized_features do not have");
+  refuse("BoostedTreesPredict", {trees, Tensor::Of<int32_t>(std::vector<int32_t>(), Shape{1, 0})},
+         kOneLogit, "which bucketized_features do not have");
 }
 
 }  // namespace

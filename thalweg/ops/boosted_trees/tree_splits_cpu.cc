@@ -58,8 +58,8 @@ Result<NodeRange> NodeRangeOf(Context& ctx, int64_t splits) {
 
 Status SetHessians(SplitTerms& terms, int64_t stats) {
   terms.hessians = stats - terms.logits;
-  if (terms.logits >= 1 && (terms.hessians == terms.logits ||
-                            terms.hessians / terms.logits == terms.logits) &&
+  if (terms.logits >= 1 &&
+      (terms.hessians == terms.logits || terms.hessians / terms.logits == terms.logits) &&
       terms.hessians % terms.logits == 0) {
     return OkStatus();
   }
@@ -286,8 +286,7 @@ class BestFeatureSplitV2Cpu : public Kernel {
     for (int i = 1; i < last; ++i) {
       DenseFeature feature;
       ASSIGN_OR_RETURN(feature.summary, DenseSummary::Of(ctx.input(i)));
-      ASSIGN_OR_RETURN(feature.equality,
-                       IsEquality(ctx.input(last).data<std::string>()[i - 1]));
+      ASSIGN_OR_RETURN(feature.equality, IsEquality(ctx.input(last).data<std::string>()[i - 1]));
       feature.id = ctx.input(last + 1).data<int32_t>()[i - 1];
       features.push_back(feature);
       const DenseSummary& first = features[0].summary;
@@ -332,8 +331,8 @@ class BestGainsCpu : public Kernel {
       RETURN_IF_ERROR(Find(ctx, terms, range, ctx.input(1 + f), found));
       RETURN_IF_ERROR(found.SetNodes(ctx, f));
       RETURN_IF_ERROR(found.SetGains(ctx, features + f));
-      RETURN_IF_ERROR(found.SetPlaces(ctx, 2 * features + f,
-                                      [](const SplitPlace& p) { return p.bucket; }));
+      RETURN_IF_ERROR(
+          found.SetPlaces(ctx, 2 * features + f, [](const SplitPlace& p) { return p.bucket; }));
       RETURN_IF_ERROR(found.SetContributions(ctx, 3 * features + f, 4 * features + f));
     }
     return OkStatus();
@@ -418,9 +417,9 @@ class SparseBestFeatureSplitCpu : public Kernel {
     const int32_t* const shape = ctx.input(3).data<int32_t>();
     ASSIGN_OR_RETURN(const NodeRange range, NodeRangeOf(ctx, shape[0]));
     HeapCharge charge;
-    RETURN_IF_ERROR(charge.Set(ctx.allocator(),
-                               2 * static_cast<size_t>(ctx.input(2).num_elements()) *
-                                   sizeof(SparseSummary::Bucket)));
+    RETURN_IF_ERROR(charge.Set(
+        ctx.allocator(),
+        2 * static_cast<size_t>(ctx.input(2).num_elements()) * sizeof(SparseSummary::Bucket)));
     ASSIGN_OR_RETURN(const std::vector<SparseSummary::Bucket> buckets,
                      SparseSummary::Read(ctx, shape));
     BestSplitsFound found(1);
@@ -452,8 +451,8 @@ class SparseBestFeatureSplitCpu : public Kernel {
     RETURN_IF_ERROR(CheckInputRank(ctx, 2, 1, "stats_summary_values"));
     const Shape& indices = ctx.input(1).shape();
     if (indices.dim(1) != 4 || indices.dim(0) != ctx.input(2).num_elements()) {
-      return InvalidArgument("stats_summary_indices must have shape [",
-                             ctx.input(2).num_elements(), ",4], got ", indices);
+      return InvalidArgument("stats_summary_indices must have shape [", ctx.input(2).num_elements(),
+                             ",4], got ", indices);
     }
     if (ctx.input(3).shape().rank() != 1 || ctx.input(3).num_elements() != 4 ||
         ctx.input(3).data<int32_t>()[3] != 2) {
@@ -478,8 +477,8 @@ class SparseBestFeatureSplitCpu : public Kernel {
     if (!search.is_heavy()) return OkStatus();
     for (size_t begin = 0; begin < buckets.size();) {
       const size_t end = EndOfDimension(buckets, begin);
-      RETURN_IF_ERROR(TryDimension(buckets.subspan(begin, end - begin), missing, total, search,
-                                   looks));
+      RETURN_IF_ERROR(
+          TryDimension(buckets.subspan(begin, end - begin), missing, total, search, looks));
       begin = end;
     }
     return OkStatus();

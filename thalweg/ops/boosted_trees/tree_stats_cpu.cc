@@ -84,8 +84,8 @@ class StatsKernel : public Kernel {
     ASSIGN_OR_RETURN(const int64_t buckets, c.Attr<int64_t>("num_buckets"));
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
     if (splits < 1 || splits > kMost || buckets < 1 || buckets > kMost) {
-      return InvalidArgument("max_splits and num_buckets must be in [1, ", kMost, "], got ",
-                             splits, " and ", buckets);
+      return InvalidArgument("max_splits and num_buckets must be in [1, ", kMost, "], got ", splits,
+                             " and ", buckets);
     }
     return std::unique_ptr<Kernel>(std::make_unique<K>(splits, buckets));
   }
@@ -175,8 +175,8 @@ class SparseAggregateStatsCpu : public StatsKernel {
     const int64_t count = ctx.input(4).num_elements();
     const int64_t dims = ctx.input(5).data<int32_t>()[1];
     HeapCharge charge;
-    RETURN_IF_ERROR(charge.Set(ctx.allocator(), static_cast<size_t>(2 * count + s.batch) *
-                                                    2 * sizeof(SparseValue)));
+    RETURN_IF_ERROR(charge.Set(ctx.allocator(),
+                               static_cast<size_t>(2 * count + s.batch) * 2 * sizeof(SparseValue)));
     ASSIGN_OR_RETURN(std::vector<SparseValue> values, ReadValues(ctx, s, dims));
     std::vector<int32_t> nodes(s.nodes, s.nodes + s.batch);
     RETURN_IF_ERROR(compute::Sort(ctx.work(), nodes.begin(), nodes.end()));
@@ -193,8 +193,7 @@ class SparseAggregateStatsCpu : public StatsKernel {
     compute::CancelLooks looks(ctx.work());
     auto value = values.begin();
     for (int64_t i = 0; i < s.batch; ++i) {
-      const auto node =
-          std::lower_bound(nodes.begin(), nodes.end(), s.nodes[i]) - nodes.begin();
+      const auto node = std::lower_bound(nodes.begin(), nodes.end(), s.nodes[i]) - nodes.begin();
       for (int64_t d = 0; d < dims; ++d) {
         RETURN_IF_ERROR(looks.Did());
         bool found = false;
@@ -206,11 +205,9 @@ class SparseAggregateStatsCpu : public StatsKernel {
         s.Add(i, missing.get() + (node * dims + d) * s.stats());
       }
     }
-    RETURN_IF_ERROR(
-        compute::StableSort(ctx.work(), values.begin(), values.end(),
-                            [](const SparseValue& a, const SparseValue& b) {
-                              return a.Key() < b.Key();
-                            }));
+    RETURN_IF_ERROR(compute::StableSort(
+        ctx.work(), values.begin(), values.end(),
+        [](const SparseValue& a, const SparseValue& b) { return a.Key() < b.Key(); }));
     return Write(ctx, s, dims, values, nodes, missing.get(), is_missing.get());
   }
 
@@ -268,9 +265,9 @@ class SparseAggregateStatsCpu : public StatsKernel {
     const int64_t rows = keys * s.stats();
     ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(0, DType::kInt32, Shape{rows, 4}));
     ASSIGN_OR_RETURN(Tensor * sums, ctx.AllocateOutput(1, DType::kFloat, Shape{rows}));
-    const std::vector<int32_t> shape = {
-        static_cast<int32_t>(splits_), static_cast<int32_t>(dims),
-        static_cast<int32_t>(buckets_ + 1), static_cast<int32_t>(s.stats())};
+    const std::vector<int32_t> shape = {static_cast<int32_t>(splits_), static_cast<int32_t>(dims),
+                                        static_cast<int32_t>(buckets_ + 1),
+                                        static_cast<int32_t>(s.stats())};
     ctx.set_output(2, Tensor::Of<int32_t>(shape, Shape{4}));
     int32_t* index = indices->mutable_data<int32_t>();
     float* sum = sums->mutable_data<float>();

@@ -16,10 +16,17 @@ Result<int64_t> BatchOfStats(ShapeContext& c) {
   return MergeDims(batch, hessians.dim(0));
 }
 
+Result<int64_t> CountAttr(ShapeContext& c, std::string_view name) {
+  ASSIGN_OR_RETURN(const int64_t count, c.Attr<int64_t>(name));
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
+  if (count >= 1 && count <= kMost) return count;
+  return InvalidArgument(name, " must be in [1, ", kMost, "], got ", count);
+}
+
 Status MakeStatsShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(int64_t batch, BatchOfStats(c));
-  ASSIGN_OR_RETURN(const int64_t splits, c.Attr<int64_t>("max_splits"));
-  ASSIGN_OR_RETURN(const int64_t buckets, c.Attr<int64_t>("num_buckets"));
+  ASSIGN_OR_RETURN(const int64_t splits, CountAttr(c, "max_splits"));
+  ASSIGN_OR_RETURN(const int64_t buckets, CountAttr(c, "num_buckets"));
   ASSIGN_OR_RETURN(const int64_t features, c.Attr<int64_t>("num_features"));
   for (int i = 3; i < c.num_inputs(); ++i) {
     ASSIGN_OR_RETURN(const PartialShape feature, c.InputWithRank(i, 1));
@@ -37,15 +44,12 @@ Status AggregateStatsShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const int64_t batch, BatchOfStats(c));
   ASSIGN_OR_RETURN(const PartialShape feature, c.InputWithRank(3, 2));
   RETURN_IF_ERROR(MergeDims(batch, feature.dim(0)).status());
-  ASSIGN_OR_RETURN(const int64_t splits, c.Attr<int64_t>("max_splits"));
-  ASSIGN_OR_RETURN(const int64_t buckets, c.Attr<int64_t>("num_buckets"));
+  ASSIGN_OR_RETURN(const int64_t splits, CountAttr(c, "max_splits"));
+  ASSIGN_OR_RETURN(const int64_t buckets, CountAttr(c, "num_buckets"));
   const PartialShape &gradients = c.input(1), &hessians = c.input(2);
   const int64_t stats = gradients.known_rank() && hessians.known_rank()
                             ? SumOfDims(gradients.dim(1), hessians.dim(1))
                             : PartialShape::kUnknownDim;
-  if (buckets == std::numeric_limits<int64_t>::max()) {
-    return InvalidArgument("num_buckets is too large: ", buckets);
-  }
   c.set_output(0, PartialShape{splits, feature.dim(1), buckets + 1, stats});
   return OkStatus();
 }
@@ -75,8 +79,9 @@ THALWEG_OP(tree_stats) {
   registry.Op("BoostedTreesAggregateStats")
       .Shape(AggregateStatsShape)
       .NotDifferentiable(kWhy)
-      .Doc("Sums of gradients and hessians by node, dimension and bucket; the last is of missing "
-           "values (-1).");
+      .Doc(
+          "Sums of gradients and hessians by node, dimension and bucket; the last is of missing "
+          "values (-1).");
   registry.Op("BoostedTreesSparseAggregateStats")
       .Shape(SparseAggregateStatsShape)
       .NotDifferentiable(kWhy)

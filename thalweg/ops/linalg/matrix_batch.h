@@ -16,6 +16,7 @@
 
 #include "thalweg/compute/interruption.h"
 #include "thalweg/compute/linalg/linalg.h"
+#include "thalweg/compute/linalg/not_there.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
@@ -98,6 +99,7 @@ Status ForEachMatrix(Context& ctx, int64_t count, double flops, std::string_view
     }
   }));
   if (worst == LinalgResult::kCancelled) return CancelledStep();
+  if (worst == LinalgResult::kNotThere) return compute::NoLinalg();
   if (worst == LinalgResult::kFailed) return InvalidArgument(failure);
   if (worst == LinalgResult::kOutOfMemory) {
     return ResourceExhausted("no memory for the decomposition of a matrix");

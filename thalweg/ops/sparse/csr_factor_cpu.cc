@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <complex>
 
+#include "thalweg/compute/linalg/not_there.h"
 #include "thalweg/compute/linalg/ordering.h"
 #include "thalweg/compute/sparse/cholesky.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -46,6 +47,7 @@ Status FindOrder(Context& ctx) {
     const compute::LinalgResult result = compute::MinimumDegreeOrder(
         static_cast<int32_t>(a->rows()), lower.starts.data(), lower.places.data(),
         order->mutable_data<int32_t>() + b * a->rows());
+    if (result == compute::LinalgResult::kNotThere) return compute::NoLinalg();
     if (result != compute::LinalgResult::kOk) {
       return ResourceExhausted("no memory for the order of ", a->rows(), " rows");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/compute/linalg/ordering.h"
+#include "thalweg/compute/linalg/kernels.h"
 
 #define EIGEN_NO_DEBUG
 #define EIGEN_DONT_PARALLELIZE
@@ -15,8 +15,8 @@
 
 namespace thalweg::compute {
 
-LinalgResult MinimumDegreeOrder(int32_t n, const int32_t* starts, const int32_t* columns,
-                                int32_t* order) {
+LinalgResult Ordering::MinimumDegree(int32_t n, const int32_t* starts, const int32_t* columns,
+                                     int32_t* order) {
   using Pattern = ::Eigen::SparseMatrix<float, ::Eigen::RowMajor, int32_t>;
   try {
     const std::vector<float> ones(static_cast<size_t>(starts[n]), 1);
