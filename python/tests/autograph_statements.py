@@ -465,7 +465,7 @@ def break_from_python_loop(n):
 
 @case((5,))
 def for_defines_its_name(n):
-    for i in t.range(n):
+    for i in t.range(n):  # noqa: B007
         pass
     return i
 

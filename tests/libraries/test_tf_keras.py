@@ -192,6 +192,26 @@ BY_POSITION = """
         print(session.run(scaled(x, 3.0))[0, 0])
 """
 
+CONVERTED = """
+    import numpy as np
+    import tensorflow as tf
+    class Signed(tf.keras.layers.Layer):
+        def call(self, x, training=None):
+            if tf.reduce_sum(x) > 0:
+                return x
+            return -x
+    class Twice(tf.keras.Model):
+        def __init__(self):
+            super(Twice, self).__init__()
+            self.signed = Signed()
+        def call(self, x):
+            for _ in tf.range(2):
+                x = self.signed(x) * 2.0
+            return x
+    with tf.Session() as session:
+        print(session.run(Twice()(tf.constant([[-5.0]])))[0, 0])
+"""
+
 OWN_SCHEDULE = """
     import numpy as np
     import tensorflow as tf
@@ -223,6 +243,7 @@ OWN_SCHEDULE = """
     pytest.param(BY_POSITION, 3, id="arguments_of_a_layer_are_given_by_position"),
     pytest.param(BESIDE_A_DATASET, 1, id="arrays_beside_a_dataset_are_refused"),
     pytest.param(LATER_NUMPY, 2, id="callbacks_and_files_need_no_old_numpy"),
+    pytest.param(CONVERTED, 20, id="the_call_of_a_layer_is_converted"),
     pytest.param(OWN_SCHEDULE, 0.5, id="models_with_a_schedule_of_the_program_are_loaded"),
 ])
 def test_program(last_number, program, number):

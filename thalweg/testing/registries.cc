@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/testing/registries.h"
 
-#include "thalweg/testing/op_case_node.h"
-
 namespace thalweg {
 
 const TestRegistries& AllRegistries() {

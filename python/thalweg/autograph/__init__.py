@@ -31,16 +31,13 @@ __all__ = ["experimental", "set_verbosity", "to_code", "to_graph", "trace"]
 
 
 def _function_of(entity):
-    """The plain function of a callable; its first argument where it is a method."""
+    """The plain function of a callable."""
     entity = getattr(entity, "python_function", entity)
-    if hasattr(entity, "__wrapped_unconverted__"):
-        entity = entity.__wrapped_unconverted__
-    bound_to = getattr(entity, "__self__", None)
     function = getattr(entity, "__func__", entity)
     if not hasattr(function, "__code__"):
         raise ConversionError(f"converting {entity}: ValueError: Cannot apply autograph to a function that doesn't expose a __code__ object. "
                               "If this is a @tf.function, try passing f.python_function instead.")
-    return function, bound_to
+    return function
 
 
 def to_graph(entity: Callable[..., Any], recursive: bool = True, arg_values: object = None, arg_types: object = None,
@@ -73,9 +70,12 @@ def to_graph(entity: Callable[..., Any], recursive: bool = True, arg_values: obj
     ...     if x > 0:
     ...         x = 2 * x
     ...     return x
-    >>> made = tw.autograph.to_graph(double_if_positive)  # doctest: +SKIP
+    >>> made = tw.autograph.to_graph(double_if_positive)
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(made(tw.constant(3))), sess.run(made(tw.constant(-3))))
+    6 -3
     """
-    function, _ = _function_of(entity)
+    function = _function_of(entity)
     try:
         return conversion.entry(conversion.converted_function(function, feature_set(experimental_optional_features), recursive))
     except UnsupportedError as error:
@@ -85,7 +85,7 @@ def to_graph(entity: Callable[..., Any], recursive: bool = True, arg_values: obj
 def to_code(entity: Callable[..., Any], recursive: bool = True, arg_values: object = None, arg_types: object = None,
             indentation: str = "  ", experimental_optional_features: Feature | Iterable[Feature] | None = None) -> str:
     """The source of what to_graph makes of a function, to look at."""
-    function, _ = _function_of(entity)
+    function = _function_of(entity)
     try:
         tree = conversion.tree_of(function, feature_set(experimental_optional_features))
     except UnsupportedError as error:

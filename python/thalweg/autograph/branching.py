@@ -57,11 +57,13 @@ def _is_kept(name, a, b):
     return a is b and (not state.goes_through(a) or name.startswith("ag_") and isinstance(a, bool))
 
 
-def _filled(ends):
-    """The ends of both branches, where nothing is looked at of a return value that only one has: there the other has zeros."""
+def _filled(ends, leaves):
+    """The ends of both branches. Nobody looks at a return value that is not there yet, nor at what a branch has not defined that ends
+    with a jump: zeros stand there."""
     for this, other in ((0, 1), (1, 0)):
         value, there = ends[this], ends[other]
-        if isinstance(value, state.Undefined) and value.is_return and not value.is_end and state.goes_through(there):
+        is_unread = isinstance(value, state.Undefined) and (value.is_return or leaves[this]) and not value.is_end
+        if is_unread and state.goes_through(there):
             return [(state.zeros_like_it(there) or value) if i == this else ends[i] for i in (0, 1)]
     return ends
 
@@ -91,8 +93,9 @@ class _Branch:
 
 
 def if_statement(test: TensorLike, body: Callable[[], None], orelse: Callable[[], None], get: Callable[[], Sequence[Any]],
-                 put: Callable[[Sequence[Any]], None], names: Sequence[str], outputs: int) -> None:
-    """Runs both branches; names hold afterwards what the branch that the step takes gives them."""
+                 put: Callable[[Sequence[Any]], None], names: Sequence[str], outputs: int,
+                 leaves: tuple[bool, bool] = (False, False)) -> None:
+    """Runs both branches; names hold afterwards what the branch that the step takes gives them. `leaves`: which of them end with a jump."""
     before = get()
     with name_scope(None, "cond", [test]):
         earlier = state.Effects(graph_module.get_default_graph()).before
@@ -112,7 +115,7 @@ def if_statement(test: TensorLike, body: Callable[[], None], orelse: Callable[[]
             if _is_kept(name, ends[1], ends[0]):
                 after[i] = ends[1]
                 continue
-            ends = _filled(ends)
+            ends = _filled(ends, leaves[::-1])
             if not any(map(callable, ends)):
                 _check(name, ends)
             values = [branch.tensors(end) for branch, end in zip(branches, ends)]
@@ -122,9 +125,19 @@ def if_statement(test: TensorLike, body: Callable[[], None], orelse: Callable[[]
                 these.extend(those)
         given = [branch.results(tensors) for branch, tensors in zip(branches, flat)]
         merged = control_flow.merged(given[1], given[0])
-    for branch in branches:
+    for branch in [b for b in branches if b.effects.last is not None][:1]:
         branch.effects.happened(merged[0])
     merged = control_flow._arguments([merged[0], *flat[1]], merged)[1:]
     for i, structure, count in found:
         after[i], merged = state.packed(structure, merged[:count]), merged[count:]
     put(after)
+
+
+def choose(test: TensorLike, body: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+    """What one of two expressions gives."""
+    held = [None]
+
+    def hold(values):
+        held[0] = values[0]
+    if_statement(test, lambda: hold([body()]), lambda: hold([orelse()]), lambda: tuple(held), hold, ("the expression",), 1)
+    return held[0]

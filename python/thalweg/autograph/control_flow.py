@@ -5,9 +5,10 @@
     else: y = 2        ->    def ag_orelse_1(): nonlocal y; y = 2
                              def ag_get_1(): return (ag__.value("y", lambda: y),)
                              def ag_set_1(ag_values): nonlocal y; y = ag_values[0]     # or `del y`
-                             ag__.if_statement(c, ag_body_1, ag_orelse_1, ag_get_1, ag_set_1, ("y",), 1)
+                             ag__.if_statement(c, ag_body_1, ag_orelse_1, ag_get_1, ag_set_1, ("y",), 1, (False, False))
 
-Names are never bound to a placeholder: what has no value has none here either, and Python says so.
+The last arguments say how many of the names are looked at later, and which branches end with a jump. Names are never bound to a
+placeholder: what has no value has none here either, and Python says so.
 """
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from thalweg.autograph import liveness
-from thalweg.autograph.expressions import is_generator, is_loop_options
+from thalweg.autograph.expressions import at_line, is_generator, is_loop_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,14 +28,14 @@ def _parsed(source, at):
     for statement in statements:
         for node in ast.walk(statement):
             if hasattr(node, "lineno"):
-                ast.copy_location(node, at)
+                at_line(node, at)
     return statements
 
 
 def _declaration(names, scope):
-    rows = [f"global {', '.join(n for n in names if n in scope.globals)}" if scope.globals & set(names) else "",
-            f"nonlocal {', '.join(n for n in names if n not in scope.globals)}" if set(names) - scope.globals else ""]
-    return [row for row in rows if row]
+    """`global` and `nonlocal` for the names that a body binds."""
+    kinds = {"global": [n for n in names if n in scope.globals], "nonlocal": [n for n in names if n not in scope.globals]}
+    return [f"{kind} {', '.join(found)}" for kind, found in kinds.items() if found]
 
 
 def _indented(rows):
@@ -84,7 +85,8 @@ class _ControlFlow(ast.NodeTransformer):
         outputs = [n for n in names if n in wanted or n in scope.globals or n in scope.nonlocals] + places
         state = outputs + [n for n in names if n not in outputs]
         number, declared = scope.count, _declaration(names, scope)
-        rows = [f"def ag_get_{number}():", *(f"    return ({''.join(f'ag__.value({n!r}, lambda: {n}), ' for n in state)})",),
+        values = "".join(f"ag__.value({n!r}, lambda: {n}), " for n in state)
+        rows = [f"def ag_get_{number}():", f"    return ({values})",
                 f"def ag_set_{number}(ag_values):", *("    " + row for row in declared), "    pass"]
         for i, name in enumerate(state):
             rows += [f"    if ag__.is_undefined(ag_values[{i}]):",
@@ -97,7 +99,7 @@ class _ControlFlow(ast.NodeTransformer):
         self.generic_visit(node)
         made = _parsed(f"def ag_body_{number}():\n{head}def ag_orelse_{number}():\n{head}{functions}"
                        f"ag__.if_statement(None, ag_body_{number}, ag_orelse_{number}, ag_get_{number}, ag_set_{number}, {tuple(state)!r}, "
-                       f"{outputs})\n", node)
+                       f"{outputs}, {getattr(node, 'leaves', (False, False))!r})\n", node)
         made[0].body += node.body
         made[1].body += node.orelse
         made[-1].value.args[0] = node.test

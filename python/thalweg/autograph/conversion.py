@@ -19,6 +19,7 @@ from thalweg import logging
 from thalweg.autograph import control_flow, exits, expressions, sources, status
 from thalweg.autograph.errors import UnsupportedError
 from thalweg.autograph.operators import Operators
+from thalweg.control import control_flow as control
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,7 @@ for _feature in __future__.all_feature_names:
 # Modules whose functions run as they are, beside Python's own: they look after themselves.
 _LEFT_ALONE = frozenset("thalweg tensorflow tensorflow_probability numpy scipy pandas matplotlib PIL pytest _pytest absl six mock wrapt "
                         "ml_dtypes h5py google".split()) | sys.stdlib_module_names
+_OURS = (f"{__package__}.", control.__name__)  # whose frames are not shown
 _codes = weakref.WeakKeyDictionary()  # code -> {(file, features): converted code}
 _warned = weakref.WeakSet()  # code of functions that could not be converted
 
@@ -159,12 +161,12 @@ def converted(function: Callable[..., Any], features: frozenset[Feature] = froze
 
 
 def _without_our_frames(traceback):
-    """A traceback without the frames of this folder: what is left is the user's, and below it what raised."""
+    """A traceback without the frames of this folder and of the loops below it: what is left is the user's, and below it what raised."""
     frames = []
     while traceback is not None:
         frames.append(traceback)
         traceback = traceback.tb_next
-    kept = [t for t in frames if t.tb_frame.f_globals.get("__name__", "").rpartition(".")[0] != __package__]
+    kept = [t for t in frames if not t.tb_frame.f_globals.get("__name__", "").startswith(_OURS)]
     for frame in reversed(kept):
         traceback = types.TracebackType(traceback, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return traceback

@@ -2,7 +2,7 @@
 """`break`, `continue`, `return` within control flow, and `else` of loops, as flags that what follows looks at.
 
     while c:                     ag_break = False
-        if a: break         ->   while ag__.and_(lambda: ag__.not_(ag_break), lambda: c):
+        if a: break         ->   while ag__.and_(lambda: ag__.none_of(ag_break), lambda: c):
         f()                          if a: ag_break = True
                                      else: f()
 
@@ -68,8 +68,14 @@ def _set(name, value, at):
 
 def _none_of(flags, at):
     """An expression that says that none of the flags is set."""
-    parts = [operator_call("not_", [ast.copy_location(ast.Name(flag, ast.Load()), at)], at) for flag in sorted(flags)]
-    return parts[0] if len(parts) == 1 else operator_call("and_", map(later, parts), at)
+    return operator_call("none_of", [ast.copy_location(ast.Name(flag, ast.Load()), at) for flag in sorted(flags)], at)
+
+
+def _guarded(flags, statements):
+    """Statements that run where none of the flags is set; nobody looks at what they bind where one is."""
+    made = ast.copy_location(ast.If(_none_of(flags, statements[0]), statements, []), statements[0])
+    made.leaves = False, True
+    return made
 
 
 class _Lowering:
@@ -114,6 +120,8 @@ class _Lowering:
                     statement.orelse, rest = statement.orelse + rest, []
                 elif _always_leaves(statement.orelse):
                     statement.body, rest = statement.body + rest, []
+            if isinstance(statement, ast.If):
+                statement.leaves = _always_leaves(statement.body), _always_leaves(statement.orelse)
             before, may_set, more = self.statement(statement, flags)
             out += before
             left |= may_set
@@ -123,7 +131,7 @@ class _Lowering:
             if may_set or more:
                 following, may_set_too = self.block(rest, flags)
                 if may_set:
-                    following = [ast.copy_location(ast.If(_none_of(may_set, rest[0]), following, []), rest[0])]
+                    following = [_guarded(may_set, following)]
                 return out + following, left | may_set_too
         return out, left
 
@@ -157,8 +165,7 @@ class _Lowering:
             raise UnsupportedError("return, break and continue in a finally block are not converted")
         node.body = inner(node.body)
         if node.orelse and may_set:
-            test = _none_of(may_set, node.orelse[0])
-            node.orelse = [ast.copy_location(ast.If(test, inner(node.orelse), []), node.orelse[0])]
+            node.orelse = [_guarded(set(may_set), inner(node.orelse))]
         else:
             node.orelse = inner(node.orelse)
         for handler in node.handlers:

@@ -25,7 +25,7 @@ def do_not_convert(func: Callable[..., Any] | None = None) -> Callable[..., Any]
 
     @functools.wraps(func)
     def unconverted(*args: Any, **kwargs: Any) -> Any:
-        with status.off():
+        with status.set_off():
             return func(*args, **kwargs)
     unconverted.ag_left_alone = True
     return unconverted

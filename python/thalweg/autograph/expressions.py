@@ -21,13 +21,19 @@ _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.G
                 ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}
 
 
+def at_line(node: ast.AST, at: ast.AST) -> None:
+    """Places a node in the first line of another: Python says of a method's call that it stands where the name of the method ends."""
+    node.lineno = node.end_lineno = at.lineno
+    node.col_offset = node.end_col_offset = at.col_offset
+
+
 def operator_call(name: str, arguments: Iterable[ast.expr], at: ast.AST) -> ast.Call:
     """ag__.name(arguments)."""
     function = ast.Attribute(ast.Name(OPERATORS, ast.Load()), name, ast.Load())
     made = ast.Call(function, list(arguments), [])
-    for node in (function.value, function, made):
-        ast.copy_location(node, at)
-    return made
+    for node in (function.value, function):
+        at_line(node, at)
+    return ast.copy_location(made, at)
 
 
 def later(expression: ast.expr) -> ast.Lambda:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg import nest
-from thalweg.autograph import state
+from thalweg.autograph import branching, state
 from thalweg.control import control_flow, functions, tensor_array
 from thalweg.graph import graph as graph_module, ops, tensor_util
 from thalweg.graph.shapes import as_shape
-from thalweg.graph.tensor import Tensor
 from thalweg.operations import array_ops
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from thalweg.base.typing import TensorLike
+    from thalweg.graph.tensor import Tensor
 
 
 class Loop:
@@ -26,7 +26,7 @@ class Loop:
         self.get, self.put, self.names, self.outputs = get, put, names, outputs
         self.before = list(get())
         self.start = list(self.before)
-        self.invariants, self.wider = {}, {}
+        self._wider = {}  # id of a leaf of `start` -> the shape that it may have later
 
     def define(self, turn: Callable[[], None]) -> None:
         """Gives names that the loop itself defines a first value, of the types and shapes that they have after one turn."""
@@ -55,7 +55,7 @@ class Loop:
                     if not shape.is_fully_defined():
                         if not is_return:
                             raise ValueError(self._undefined(self.before[i], after[i]))
-                        self.wider[id(leaf)] = shape
+                        self._wider[id(leaf)] = shape
             elif isinstance(self.start[i], state.Undefined) and not isinstance(after[i], state.Undefined):
                 raise ValueError(self._undefined(self.start[i], after[i]) + reason)
 
@@ -66,10 +66,18 @@ class Loop:
                     f"shape that is known; got {after!r}")
         return f"TensorFlow requires that the following symbols must be defined before the loop: ({getattr(value, 'name', value)!r},)"
 
-    def flat(self) -> list[Any]:
-        """The first values of the loop variables."""
+    def flat(self, invariants: Sequence[tuple[Any, Any]] | None = None) -> list[Any]:
+        """The first values of the loop variables. `invariants`: [(what a name holds, shapes that it may have later)]."""
+        wanted = dict(self._wider)
+        for value, shapes in invariants or ():
+            shapes = control_flow.nest_shapes(shapes if nest.is_nested(value) else [as_shape(shapes)])
+            wanted.update((id(leaf), shape) for leaf, shape in zip(state.leaves(value), shapes) if not isinstance(leaf, (int, float)))
         self.round = [state.goes_through(v) for v in self.start[:self.outputs]]
-        return [state.as_tensor(leaf) for v, goes in zip(self.start, self.round) if goes for leaf in state.leaves(v)]
+        leaves = [leaf for v, goes in zip(self.start, self.round) if goes for leaf in state.leaves(v)]
+        self._tensors = list(map(state.as_tensor, leaves))
+        self.shapes = [as_shape(wanted.get(id(leaf), [] if state.is_array(t) else t.shape)) for leaf, t in zip(leaves, self._tensors)]
+        self.has_wider_shapes = bool(wanted)
+        return self._tensors
 
     def set(self, flat: Sequence[Any]) -> None:
         """Lets names hold the loop variables of a turn."""
@@ -80,77 +88,51 @@ class Loop:
 
     def after_turn(self) -> list[Any]:
         """The loop variables for the next turn."""
-        flat = []
+        found = []
         for i, value in enumerate(self.get()[:self.outputs]):
             name, start = self.names[i], self.start[i]
-            if not self.round[i]:
-                if value is not start and not (isinstance(value, state.Undefined) and isinstance(start, state.Undefined)):
-                    raise TypeError(f"{name!r} must be Tensor, int, float, bool, numpy type or a structure of them to change in a loop over "
-                                    f"tensors; it is {type(start)} before the loop")
-                continue
-            flat += self._checked(name, start, value)
-        return flat
+            if self.round[i]:
+                found += self._checked(name, start, value, len(found))
+            elif value is not start and not (isinstance(value, state.Undefined) and isinstance(start, state.Undefined)):
+                raise TypeError(f"{name!r} must be Tensor, int, float, bool, numpy type or a structure of them to change in a loop over "
+                                f"tensors; it is {type(start)} before the loop")
+        return found
 
-    def _checked(self, name, start, value):
+    def _checked(self, name, start, value, position):
+        """A value as tensors that may stand in the place of those from `position` on."""
         if value is None:
             raise ValueError(f"{name!r} is None at the end of the iteration.")
-        if isinstance(value, state.Undefined) or not state.goes_through(value):
+        if not state.goes_through(value):
             raise TypeError(f"{name!r} must be Tensor, int, float, bool or numpy type after one iteration; got {type(value)}")
         try:
             nest.assert_same_structure(start, value, expand_composites=True)
         except (TypeError, ValueError) as error:
             raise TypeError(f"{name!r} does not have the same nested structure after one iteration.\n\n{error}") from None
-        found = []
-        for first, leaf in zip(map(state.as_tensor, state.leaves(start)), state.leaves(value)):
-            later = state.as_tensor(leaf)
-            if isinstance(later, Tensor):
-                self._check_tensor(name, first, later)
-            found.append(later)
+        found = list(map(state.as_tensor, state.leaves(value)))
+        for first, later, shape in zip(self._tensors[position:], found, self.shapes[position:]):
+            if not state.is_array(later):
+                self._check_tensor(name, first, later, shape)
         return found
 
-    def _check_tensor(self, name, first, later):
+    @staticmethod
+    def _check_tensor(name, first, later, allowed):
         if first.dtype.base_dtype is not later.dtype.base_dtype:
             raise TypeError(f"{name!r} has dtype {first.dtype.base_dtype.name} before the loop, but dtype {later.dtype.base_dtype.name} after "
                             "one iteration. TensorFlow control flow requires it stays the same.")
-        allowed = self.invariants.get(id(first), first.shape)
-        if control_flow._narrower(as_shape(allowed), later.shape):
+        if control_flow._narrower(allowed, later.shape):
             raise ValueError(f"{name!r} has shape {first.shape} before the loop, but shape {later.shape} after one iteration. Use "
                              "tf.autograph.experimental.set_loop_options to set shape invariants.")
-
-    def shapes(self, flat: Sequence[Any], given: Sequence[tuple[Any, Any]] | None) -> list[Any] | None:
-        """Shape invariants of the loop variables; None where none is given."""
-        if not given and not self.wider:
-            return None
-        wanted = dict(self.wider)
-        for value, shape in given or ():
-            for leaf, dims in zip(state.leaves(value), control_flow.nest_shapes([shape]) if not nest.is_nested(value) else
-                                  control_flow.nest_shapes(shape)):
-                wanted[id(leaf)] = dims
-        leaves = [leaf for v, goes in zip(self.start, self.round) if goes for leaf in state.leaves(v)]
-        found = []
-        for leaf, tensor in zip(leaves, flat):
-            shape = as_shape(wanted.get(id(leaf), wanted.get(id(tensor), getattr(tensor, "shape", None))))
-            self.invariants[id(tensor)] = self.invariants[id(leaf)] = shape
-            found.append(as_shape([]) if getattr(tensor, "_is_tensor_array", False) else shape)
-        return found
-
-
-def _options(given: Callable[[], Mapping[str, Any]] | None) -> tuple[dict[str, Any], Any]:
-    options = dict(given()) if given is not None else {}
-    invariants = options.pop("shape_invariants", None)
-    return options, invariants
 
 
 def _run(loop, test, turn, counters, options):
     """while_loop over `counters`, which are the loop's own, and the names' values. test(counters), turn(counters) gives the next ones."""
     graph = graph_module.get_default_graph()
     effects = state.Effects(graph)
-    arguments, given = _options(options)
-    flat = loop.flat()
+    arguments = dict(options()) if options is not None else {}
+    flat = loop.flat(arguments.pop("shape_invariants", None))
     counters = [ops.convert_to_tensor(c) for c in counters]
-    invariants = loop.shapes(flat, given)
-    if invariants is not None:
-        invariants = [c.shape for c in counters] + invariants
+    if loop.has_wider_shapes:
+        arguments["shape_invariants"] = [c.shape for c in counters] + loop.shapes
     if effects.before:
         with graph_module.control_dependencies(effects.before):
             counters[0] = array_ops.identity(counters[0])
@@ -172,7 +154,7 @@ def _run(loop, test, turn, counters, options):
         effects.last = inside.last or effects.last
         return inside.ordered([*map(ops.convert_to_tensor, following), *loop.after_turn()])
     try:
-        made = control_flow.while_loop(condition, body, counters + flat, shape_invariants=invariants, return_same_structure=True, **arguments)
+        made = control_flow.while_loop(condition, body, counters + flat, return_same_structure=True, **arguments)
     finally:
         loop.put(loop.before)
     effects.happened(made[0])
@@ -198,13 +180,13 @@ def _goes_on(extra, test):
         return test()
     going = extra()
     if state.is_tensor(going):
-        return control_flow.cond(going, test, lambda: going)
+        return branching.choose(going, test, lambda: going)
     return test() if going else False
 
 
 def _counted(over: Tensor) -> tuple[Callable[[Any], Any], Callable[[Any], Any], list[Any], Callable[[Any], Any]]:
     """(test, item, counters, next counters) for the numbers of a range, or the elements of a tensor."""
-    if over.op.type == "Range":
+    if over.op.type == "Range" and over.dtype.is_integer:
         start, limit, delta = over.op.inputs
         step = tensor_util.constant_value(delta)
         if step is not None:

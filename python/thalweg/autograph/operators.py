@@ -2,11 +2,11 @@
 """What converted code calls by the name ag__: each does Python's own where no tensor is looked at."""
 from __future__ import annotations
 
+import functools
 import operator
 from typing import TYPE_CHECKING
 
 from thalweg.autograph import branching, functions_of_python, lists, looping, state
-from thalweg.control import control_flow
 from thalweg.graph import ops
 from thalweg.operations import checks, math_ops
 
@@ -70,7 +70,7 @@ class Operators:
         if len(parts) == 1:
             return value
         if state.is_tensor(value):
-            return control_flow.cond(ops.convert_to_tensor(value), lambda: ops.convert_to_tensor(self.and_(*parts[1:])), lambda: value)
+            return branching.choose(value, lambda: self.and_(*parts[1:]), lambda: value)
         return value and self.and_(*parts[1:])
 
     def or_(self, *parts: Callable[[], Any]) -> Any:
@@ -78,8 +78,18 @@ class Operators:
         if len(parts) == 1:
             return value
         if state.is_tensor(value):
-            return control_flow.cond(ops.convert_to_tensor(value), lambda: value, lambda: ops.convert_to_tensor(self.or_(*parts[1:])))
+            return branching.choose(value, lambda: value, lambda: self.or_(*parts[1:]))
         return value or self.or_(*parts[1:])
+
+    @staticmethod
+    def none_of(*flags: Any) -> Any:
+        """Whether no flag of a jump is set."""
+        tensors = [flag for flag in flags if state.is_tensor(flag)]
+        if any(not state.is_tensor(flag) and flag for flag in flags):
+            return False
+        if not tensors:
+            return True
+        return ops.apply("LogicalNot", [functools.reduce(lambda a, b: ops.apply("LogicalOr", [a, b]), tensors)])
 
     @staticmethod
     def not_(value: Any) -> Any:
@@ -88,7 +98,7 @@ class Operators:
     @staticmethod
     def if_expression(test: Any, body: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
         if state.is_tensor(test):
-            return control_flow.cond(ops.convert_to_tensor(test), body, orelse)
+            return branching.choose(test, body, orelse)
         return body() if test else orelse()
 
     def compare(self, names: Sequence[str], left: Any, *later: Callable[[], Any]) -> Any:
@@ -132,7 +142,7 @@ class Operators:
 
     def for_statement(self, over: Iterable[Any], extra: Callable[[], Any] | None, body: Callable[[Any], None], get: Callable[[], Any],
                       put: Callable[[Any], None], names: Sequence[str], outputs: int, options: Any) -> None:
-        if hasattr(over, "_for_statement"):
+        if hasattr(over, "_for_statement") and not state.runs_at_once():
             over._for_statement(extra, body, get, put, names, outputs, options)
             return
         if state.is_tensor(over):
@@ -141,7 +151,7 @@ class Operators:
         for item in over:
             going = True if extra is None else extra()
             if state.is_tensor(going):  # a break that looks at a tensor: what follows it happens where it has not come
-                branching.if_statement(going, lambda item=item: body(item), lambda: None, get, put, names, outputs)
+                branching.if_statement(going, lambda item=item: body(item), lambda: None, get, put, names, outputs, (False, True))
             elif going:
                 body(item)
             else:

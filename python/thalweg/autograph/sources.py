@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import CodeType, FunctionType
 
-_files = {}  # name -> (lines, {first line: [(node, name of the class around it)]})
+_KEPT = 8
+_files = {}  # name -> (lines, {first line: [(node, name of the class around it)]}); of the last files only, as trees are large
 
 
 def _first_line(node):
@@ -48,6 +49,8 @@ def _index(filename, module_globals):
         found = {}
         for node, class_name in _functions(tree, None):
             found.setdefault(_first_line(node), []).append((node, class_name))
+        if len(_files) >= _KEPT:
+            _files.pop(next(iter(_files)))
         known = _files[filename] = lines, found
     return known[1]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg import nest
+from thalweg.eager.tensor import is_eager
 from thalweg.graph import graph as graph_module, ops
 from thalweg.graph.tensor import Operation, Tensor
 from thalweg.operations import array_ops
@@ -30,24 +31,32 @@ class Undefined:
 
 
 def is_tensor(value: object) -> bool:
-    """Whether a value is known in a step only: a tensor, or a variable."""
-    return isinstance(value, Tensor) or hasattr(value, "_as_tensor")
+    """Whether a value is known in a step only: a tensor, or a variable, but where operations run at once."""
+    return (isinstance(value, Tensor) or hasattr(value, "_as_tensor")) and not (is_eager(value) or runs_at_once())
+
+
+def runs_at_once() -> bool:
+    """Whether tensors have their values: control flow is then Python's."""
+    return graph_module.get_default_graph()._executes
 
 
 def leaves(value: object) -> list[Any]:
     return nest.flatten(value, expand_composites=True)
 
 
+def is_array(leaf: object) -> bool:
+    """Whether a leaf is a TensorArray or a list, of which a `flow` goes through."""
+    return getattr(leaf, "_is_tensor_array", False)
+
+
 def goes_through(value: object) -> bool:
     """Whether a value can be tensors: those that can not must be the same object on every way."""
-    parts = [] if isinstance(value, Undefined) else leaves(value)
-    return all(isinstance(p, _LEAVES) or is_tensor(p) or getattr(p, "_is_tensor_array", False) for p in parts) and (
-        bool(parts) or value == () or value == [])
+    return not isinstance(value, Undefined) and all(isinstance(p, _LEAVES) or is_tensor(p) or is_array(p) for p in leaves(value))
 
 
 def as_tensor(leaf: Any) -> Any:
     """A leaf as what conditionals and loops hand on."""
-    return leaf if getattr(leaf, "_is_tensor_array", False) else ops.convert_to_tensor(leaf)
+    return leaf if is_array(leaf) else ops.convert_to_tensor(leaf)
 
 
 def packed(structure: Any, flat: list[Any]) -> Any:
@@ -93,7 +102,7 @@ class Effects:
         if self.last is None:
             return values
         with graph_module.control_dependencies([self.last]):
-            return [v.identity() if getattr(v, "_is_tensor_array", False) else array_ops.identity(v) for v in values]
+            return [v.identity() if is_array(v) else array_ops.identity(v) for v in values]
 
     def happened(self, tensor: Tensor) -> None:
         """`tensor` comes once they have. A function runs what is stateful in it, not conditionals and loops that nobody reads: an

@@ -17,10 +17,10 @@ def is_off() -> bool:
 
 
 @contextlib.contextmanager
-def off() -> Iterator[None]:
-    """Functions that are traced within run as they are."""
+def set_off(off: bool = True) -> Iterator[None]:
+    """Functions that are traced within run as they are, or, with False, are converted again."""
     before = is_off()
-    _local.is_off = True
+    _local.is_off = off
     try:
         yield
     finally:

@@ -44,7 +44,7 @@ _SOURCES = {
     "python.feature_column": "feature_column feature_column.column feature_column.numeric feature_column.categorical "
                              "feature_column.crossed feature_column.embedding feature_column.sequences "
                              "feature_column.layer_of_columns feature_column.linear",
-    "python.autograph": "compatibility.stand_ins", "python.client.timeline": "graph.timeline",
+    "python.autograph": "compatibility.autograph_names contrib.autograph", "python.client.timeline": "graph.timeline",
     "python.ops.op_selector": "contrib.graph_editor", "python.training.monitored_session": "training.monitored_session",
     "python.training.basic_session_run_hooks": "training.basic_session_run_hooks",
     "python.framework.random_seed": "graph.graph", "python.framework.sparse_tensor": "graph.sparse_tensor sparse",
@@ -319,11 +319,6 @@ def get_reachable_from_inputs(inputs, targets=None):
                 found.add(other)
                 waiting.append(other)
     return found
-
-
-def do_not_convert(func=None, *args, **kwargs):
-    """The function as it is: nothing rewrites functions here."""
-    return func if callable(func) else lambda function: function
 
 
 def InstallStackTraceHandler():

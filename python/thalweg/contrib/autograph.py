@@ -11,12 +11,14 @@ from thalweg.autograph.experimental import do_not_convert, set_element_type, set
 from thalweg.autograph.features import Feature, feature_set
 from thalweg.autograph.lists import stack
 from thalweg.base import names
+from thalweg.compatibility.autograph_names import ConversionOptions, converted_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-__all__ = ["AutoGraphError", "Feature", "convert", "do_not_convert", "set_element_type", "set_loop_options", "stack", "to_code", "to_graph"]
+__all__ = ["AutoGraphError", "ConversionOptions", "Feature", "convert", "converted_call", "do_not_convert", "set_element_type",
+           "set_loop_options", "stack", "to_code", "to_graph"]
 
 
 def convert(recursive: bool = False, optional_features: Feature | Iterable[Feature] | None = None,

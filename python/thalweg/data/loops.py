@@ -42,7 +42,7 @@ def for_statement(dataset: Dataset, extra: Callable[[], Any] | None, body: Calla
         def run() -> tuple[Any, ...]:
             loop.set(state[1:])
             going = ops.convert_to_tensor(extra())
-            branching.if_statement(going, lambda: body(element), lambda: None, get, put, names, outputs)
+            branching.if_statement(going, lambda: body(element), lambda: None, get, put, names, outputs, (False, True))
             return (going, state[0], *loop.after_turn())
         going, *after = graph_functions.in_order(run)
         return tuple(after), (going, tuple(after))

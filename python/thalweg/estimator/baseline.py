@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg.estimator.estimator import Estimator
-from thalweg.estimator.model_pieces import SUM, check_features, get_optimizer_instance
-from thalweg.estimator.older_heads import _binary_logistic_or_multi_class_head as class_head, regression_head
+from thalweg.estimator.model_pieces import SUM, check_features, class_head, get_optimizer_instance, regression_head
 from thalweg.graph.graph import name_scope
 from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.operations import array_ops
@@ -105,4 +104,4 @@ class BaselineRegressor(Estimator):
 
     def __init__(self, model_dir: PathLike | None = None, label_dimension: int = 1, weight_column: Any = None, optimizer: Any = "Ftrl",
                  config: RunConfig | None = None, loss_reduction: str = SUM) -> None:
-        super().__init__(_model_fn(regression_head(weight_column, label_dimension, loss_reduction), optimizer), model_dir, config)
+        super().__init__(_model_fn(regression_head(label_dimension, weight_column, loss_reduction), optimizer), model_dir, config)

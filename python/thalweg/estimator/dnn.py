@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from thalweg import layers, summary
 from thalweg.estimator.estimator import Estimator
-from thalweg.estimator.model_pieces import SUM, check_features, get_optimizer_instance, large_parts
-from thalweg.estimator.older_heads import _binary_logistic_or_multi_class_head as class_head, regression_head
+from thalweg.estimator.model_pieces import SUM, check_features, class_head, get_optimizer_instance, large_parts, regression_head
 from thalweg.estimator.spec import ModeKeys
 from thalweg.feature_column.layer_of_columns import layer_of
 from thalweg.nn.activations import relu
@@ -167,7 +166,7 @@ class DNNRegressor(Estimator):
                  activation_fn: Activation | None = relu, dropout: float | None = None,
                  input_layer_partitioner: Partitioner | None = None, config: RunConfig | None = None,
                  warm_start_from: str | WarmStartSettings | None = None, loss_reduction: str = SUM, batch_norm: bool = False) -> None:
-        head = regression_head(weight_column, label_dimension, loss_reduction)
+        head = regression_head(label_dimension, weight_column, loss_reduction)
         made = _model_fn(head, hidden_units, tuple(feature_columns or []), optimizer, activation_fn, dropout, input_layer_partitioner,
                          batch_norm)
         super().__init__(made, model_dir, config, warm_start_from=warm_start_from)

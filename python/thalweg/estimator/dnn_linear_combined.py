@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from thalweg.estimator.dnn import dnn_logit_fn_builder
 from thalweg.estimator.estimator import Estimator
 from thalweg.estimator.linear import linear_logit_fn_builder
-from thalweg.estimator.model_pieces import SUM, check_features, get_optimizer_instance, large_parts
-from thalweg.estimator.older_heads import _binary_logistic_or_multi_class_head as class_head, regression_head
+from thalweg.estimator.model_pieces import SUM, check_features, class_head, get_optimizer_instance, large_parts, regression_head
 from thalweg.graph import graph
 from thalweg.graph.graph import GraphKeys
 from thalweg.graph.ops import group
@@ -181,5 +180,5 @@ class DNNLinearCombinedRegressor(Estimator):
                  linear_sparse_combiner: str = "sum") -> None:
         parts = _Parts(linear_feature_columns, linear_optimizer, linear_sparse_combiner, dnn_feature_columns, dnn_optimizer,
                        dnn_hidden_units, dnn_activation_fn, dnn_dropout, input_layer_partitioner, batch_norm)
-        head = regression_head(weight_column, label_dimension, loss_reduction)
+        head = regression_head(label_dimension, weight_column, loss_reduction)
         super().__init__(parts.model_fn(head), model_dir, config, warm_start_from=warm_start_from)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from thalweg import summary
 from thalweg.estimator.estimator import Estimator
-from thalweg.estimator.model_pieces import SUM, check_features, get_optimizer_instance, large_parts
-from thalweg.estimator.older_heads import _binary_logistic_or_multi_class_head as class_head, regression_head
+from thalweg.estimator.model_pieces import SUM, check_features, class_head, get_optimizer_instance, large_parts, regression_head
 from thalweg.feature_column.linear import sums_of
 from thalweg.nn.statistics import zero_fraction
 from thalweg.operations import array_ops
@@ -133,6 +132,6 @@ class LinearRegressor(Estimator):
                  weight_column: Any = None, optimizer: Any = "Ftrl", config: RunConfig | None = None,
                  partitioner: Partitioner | None = None, warm_start_from: str | WarmStartSettings | None = None,
                  loss_reduction: str = SUM, sparse_combiner: str = "sum") -> None:
-        head = regression_head(weight_column, label_dimension, loss_reduction)
+        head = regression_head(label_dimension, weight_column, loss_reduction)
         super().__init__(_model_fn(head, tuple(feature_columns or []), optimizer, partitioner, sparse_combiner), model_dir, config,
                          warm_start_from=warm_start_from)

@@ -96,7 +96,7 @@ def has_value(value: object) -> bool:
 
 def name_of(tensor: Tensor) -> str:
     """The name of a tensor for a message; nothing where it has a value instead."""
-    return "" if has_value(tensor) else tensor.name
+    return getattr(tensor, "name", "")
 
 
 def op_name_of(tensor: Tensor) -> str:

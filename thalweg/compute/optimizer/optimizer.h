@@ -19,9 +19,9 @@
 // kAdam             m, v             AdamScalars                   epsilon outside the root
 // kAdamNesterov     m, v             AdamScalars
 //
-// Types: float, double; half and bfloat16 through float. A complex or integer type is
-// Unimplemented. Sparse: with `indices`, row i of grad ([count, inner]) updates row indices[i] of
-// var and slots, in the order of i; indices must be checked by the caller.
+// Types: float, double; half and bfloat16 through float. A complex or integer type, and a rule that
+// is not here (plain.h has them), is Unimplemented. Sparse: row i of grad ([count, inner]) updates
+// row indices[i] of var and slots, in the order of i; the caller checks the indices.
 #pragma once
 
 #include "thalweg/compute/work.h"
@@ -40,8 +40,15 @@ enum class UpdateRule : uint8_t {
   kCenteredRmsProp,
   kAdam,
   kAdamNesterov,
+  // From here on by RunPlain alone (plain.h).
+  kAdaMax,
+  kAddSign,
+  kPowerSign,
+  kAmsgrad,
+  kKerasMomentum,
+  kKerasNesterov,
 };
-inline constexpr int kUpdateRules = 10;
+inline constexpr int kUpdateRules = 10;  // that have vectorized loops: the first ones
 inline constexpr int kUpdateScalars = 4;
 
 struct UpdateScalars {
