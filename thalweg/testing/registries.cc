@@ -7,7 +7,6 @@ const TestRegistries& AllRegistries() {
   static const TestRegistries registries = [] {
     auto ops = std::make_shared<OpRegistry>();
     RegisterAllOps(*ops);
-    RegisterSources(*ops);
     auto kernels = std::make_shared<KernelRegistry>();
     RegisterAllCpuKernels(*kernels);
     return TestRegistries{std::move(ops), std::move(kernels)};

@@ -8,8 +8,7 @@
 //
 // rule              slots            scalars
 // kGradientDescent                   lr
-// kMomentum         accum            lr, momentum        accum = accum * momentum + g;
-//                                                        var -= lr * accum
+// kMomentum         accum            lr, momentum        a = accum * momentum + g; var -= lr * a
 // kNesterov         accum            lr, momentum        ...; var -= lr * g + lr * momentum * accum
 // kAdagrad          accum            lr                  accum += g^2; var -= lr * g / sqrt(accum)
 // kAdagradV2        accum            lr, epsilon         ...; var -= lr * g / (sqrt(accum) + e)
