@@ -30,7 +30,7 @@ set_target_properties(thalweg_shared PROPERTIES EXPORT_NAME thalweg)
 
 # `./dev install` builds this target: the library, what it opens when it is first needed, the headers that are made, and the command.
 add_custom_target(installed)
-add_dependencies(installed thalweg_shared thalweg_ops_header)
+add_dependencies(installed thalweg_shared thalweg_ops_header thalweg_linalg)
 function(thalweg_install_modules FOLDER)
   get_property(targets DIRECTORY ${FOLDER} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target ${targets})
