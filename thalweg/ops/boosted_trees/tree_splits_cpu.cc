@@ -40,7 +40,7 @@ Result<SplitTerms> TermsOf(Context& ctx, int first) {
 
 struct NodeRange {
   int32_t first = 0, last = 0;
-  int64_t count() const { return std::max(last - first, 0); }
+  int64_t count() const { return std::max<int64_t>(int64_t{last} - first, 0); }
 };
 
 // Input 0: the nodes [first, last), of the `splits` that summaries have.

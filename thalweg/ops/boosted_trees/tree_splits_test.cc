@@ -84,6 +84,8 @@ TEST(TreeSplitsTest, BestGainsPerFeature) {
            Code::kInvalidArgument, "", "node_id_range [0,5) is not of the nodes [0,4)")
       .Bad({In({2}, {-1, 2}), In({4, 3, 2}, kSums), Sum(0), Sum(0), Sum(0), Sum(0)}, attrs,
            Code::kInvalidArgument, "", "node_id_range [-1,2)")
+      .Bad({In({2}, {-2147483648.0, 1}), In({4, 3, 2}, kSums), Sum(0), Sum(0), Sum(0), Sum(0)},
+           attrs, Code::kInvalidArgument, "", "node_id_range [-2147483648,1)")
       .Run();
 }
 
