@@ -78,6 +78,12 @@ TEST(TreeEnsembleTest, PruningGoesUpAsFarAsNothingIsGained) {
   TreeEnsemble all = Grown({1, 2, 3});
   all.Prune(0);
   EXPECT_TRUE(all.metadata[0].pruned.empty());
+  // Parents that were more logits than their leaf is: a message may say so.
+  TreeEnsemble mixed = Grown({-1, -2, -3});
+  mixed.trees[0].nodes[0].original_leaf = {0, {1, 2, 3}, true};
+  mixed.trees[0].nodes[1].original_leaf = {0, {4, 5, 6}, true};
+  mixed.Prune(0);
+  EXPECT_EQ(mixed.metadata[0].pruned[3].logit_change, std::vector<float>({-4}));
 }
 
 std::string Message(uint32_t number, const std::string& bytes) {
