@@ -109,6 +109,7 @@ TEST(TreeEnsembleTest, WhatNoWalkCouldEndInIsRefused) {
   EXPECT_TRUE(Parse(split("\x18\x01 \x02")).ok());
   refuse(split("\x18\x01"), "node 0 of tree 0 of the tree ensemble has a child that does not lie");
   refuse(split("\x18\x01 \x03"), "has a child that does not lie behind it");
+  refuse(split("\x18\x01 \x01"), "node 0 of tree 0 of the tree ensemble has a child that has a");
   refuse(split("\x18\x01 \xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "has a child");
   refuse(split("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x18\x01 \x02"), "negative feature");
   refuse(Message(1, "") + weight, "tree 0 of the tree ensemble is empty");
