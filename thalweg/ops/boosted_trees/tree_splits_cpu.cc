@@ -219,6 +219,8 @@ Result<bool> IsEquality(const std::string& type) {
 
 Status FindDenseSplits(Context& ctx, const SplitTerms& terms, const NodeRange& range,
                        const std::vector<DenseFeature>& features, BestSplitsFound& found) {
+  // The sums of no node may be any number of them.
+  if (range.count() == 0) return OkStatus();
   RETURN_IF_ERROR(found.Reserve(ctx.allocator(), range.count()));
   compute::CancelLooks looks(ctx.work());
   SplitSearch search(terms);

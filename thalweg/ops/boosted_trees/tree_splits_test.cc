@@ -161,6 +161,17 @@ TEST(TreeSplitsTest, SeveralLogitsShareAMatrixOfHessians) {
               "a summary of 2 logits must have 4 sums");
 }
 
+TEST(TreeSplitsTest, NoNodeHasNoSplitHoweverManyLogits) {
+  constexpr int64_t kLogits = int64_t{1} << 40;
+  const Tensor zero = Tensor::Scalar(0.0F);
+  const auto out = RunOp("BoostedTreesCalculateBestFeatureSplit",
+                         {Numbers<int32_t>({0, 0}), Numbers<float>({}, Shape{0, 1, 1, 2 * kLogits}),
+                          zero, zero, zero, zero},
+                         {{"logits_dimension", kLogits}});
+  ASSERT_TRUE(out.ok()) << out.status().ToString();
+  EXPECT_EQ((*out)[4].shape(), (Shape{0, kLogits}));
+}
+
 // As TensorFlow 1.15 gave.
 TEST(TreeSplitsTest, SparseSummariesSplitByWhatIsThere) {
   const Tensor zero = Tensor::Scalar(0.0F);
