@@ -290,6 +290,18 @@ def test_tapes():
     assert tape.watched_variables() == (v,)
 
 
+def test_a_tape_whose_gradient_was_asked_for_while_it_stood_still_begins_again():
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        with tape.stop_recording():
+            assert tape.gradient(y, x).numpy() == 6.0
+        tape.watch(x)
+        z = x * 2.0
+    assert tape.gradient(z, x).numpy() == 2.0
+
+
 def test_many_signatures_do_not_pile_up(monkeypatch):
     from thalweg.eager import context, plans
     monkeypatch.setattr(plans, "_MOST_NODES", 200)
