@@ -89,7 +89,14 @@ struct Threaded {
       while (!ends) changed->Wait(mutex);
     };
   }
-  SystemClock clock;
+  // Says that the timer's thread waits, which gives its lock back then.
+  struct WaitedOn : SystemClock {
+    void WaitUntil(Mutex& lock, CondVar& what, TimePoint end) override REQUIRES(lock) {
+      if (!waits.HasBeenNotified()) waits.Notify();
+      SystemClock::WaitUntil(lock, what, end);
+    }
+    Notification waits;
+  } clock;
   std::unique_ptr<NoDestructor<CondVar>> changed = std::make_unique<NoDestructor<CondVar>>();
   bool is_waiting GUARDED_BY(mutex) = false;
   bool ends GUARDED_BY(mutex) = false;
@@ -98,8 +105,20 @@ struct Threaded {
       std::make_unique<ThreadPool>(ThreadPool::Options{.threads = 2});
   std::unique_ptr<Timer> timer = std::make_unique<Timer>(clock);
 
+  // All threads have started and wait, so that a fork finds no lock of theirs closed.
   Threaded() {
-    timer->Add(Deadline::After(clock, std::chrono::hours(1)), [] { FAIL(); });
+    const Timer::Entry entry =
+        timer->Add(Deadline::After(clock, std::chrono::hours(1)), [] { FAIL(); });
+    clock.waits.Wait();
+    timer->Remove({.time = entry.time, .id = entry.id + 1});  // of nothing: takes the lock once
+    Notification first, second;
+    pool->Schedule([&] {
+      first.Notify();
+      second.Wait();
+    });
+    first.Wait();
+    pool->Schedule([&] { second.Notify(); });
+    second.Wait();
     for (bool waits = false; !waits;) {
       MutexLock lock(mutex);
       waits = is_waiting;
