@@ -28,23 +28,18 @@ target_include_directories(thalweg_shared INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(thalweg_shared PROPERTIES EXPORT_NAME thalweg)
 
-# `./dev install` builds this target: the library, what it opens when it is first needed, the headers that are made, and the command.
+# The components, which the library looks for beside itself when they are first needed: those whose libraries are here.
+set(THALWEG_COMPONENTS dnnl grpc icu images linalg re2 sqlite zlib)
+list(TRANSFORM THALWEG_COMPONENTS PREPEND thalweg_)
+foreach(component ${THALWEG_COMPONENTS})
+  if(NOT TARGET ${component})
+    list(REMOVE_ITEM THALWEG_COMPONENTS ${component})
+  endif()
+endforeach()
+
+# `./dev install` builds this target: the library, its components, the headers that are made, and the command.
 add_custom_target(installed)
-add_dependencies(installed thalweg_shared thalweg_ops_header)
-function(thalweg_install_modules FOLDER)
-  get_property(targets DIRECTORY ${FOLDER} PROPERTY BUILDSYSTEM_TARGETS)
-  foreach(target ${targets})
-    get_target_property(type ${target} TYPE)
-    if(type STREQUAL MODULE_LIBRARY)
-      add_dependencies(installed ${target})
-    endif()
-  endforeach()
-  get_property(folders DIRECTORY ${FOLDER} PROPERTY SUBDIRECTORIES)
-  foreach(folder ${folders})
-    thalweg_install_modules(${folder})
-  endforeach()
-endfunction()
-thalweg_install_modules(${PROJECT_SOURCE_DIR}/thalweg)
+add_dependencies(installed thalweg_shared ${THALWEG_COMPONENTS} thalweg_ops_header)
 
 if(THALWEG_KIND STREQUAL SHARED)
   return()  # a build under a sanitizer is not for users

@@ -48,10 +48,14 @@ def read_counts(output, status):
     return passed or 0, failed
 
 
+def found_by_sanitizer(output):
+    """What a sanitizer said first, or None."""
+    return next((line.strip() for line in output if re.match(r"==\d+==(ERROR|WARNING)|.*runtime error: ", line)), None)
+
+
 def reason(output, status):
     """Why a command failed whose tests say that all is well: what a sanitizer said first, or how it ended."""
-    said = next((line.strip() for line in output if re.match(r"==\d+==(ERROR|WARNING)|.*runtime error: ", line)), None)
-    return said or ("ran past its time" if status in (124, 137) else f"ended with status {status}")
+    return found_by_sanitizer(output) or ("ran past its time" if status in (124, 137) else f"ended with status {status}")
 
 
 def add(path, name, passed=0, failed=0, seconds=0.0, **more):
@@ -78,13 +82,14 @@ def run(name, least, command):
     started = time.monotonic()
     for run in range(MOST_RUNS):
         status, output = run_once(command)
-        if not status or not any(SANITIZER_BROKE.match(line) for line in output):
+        broke = status and any(SANITIZER_BROKE.match(line) for line in output) and not found_by_sanitizer(output)
+        if not broke:
             break
         print(f"{name}: LeakSanitizer broke down, run {run + 1} of {MOST_RUNS}", flush=True)
     passed, failed = read_counts(output, status)
     more = {}
     if failed and read_counts(output, 0)[1] == 0:
-        if passed and any(SANITIZER_BROKE.match(line) for line in output):
+        if passed and broke:
             failed = 0
             add(os.environ.get("THALWEG_COUNTS"), name, not_run=1, why="its leaks: LeakSanitizer broke down each time")
         else:

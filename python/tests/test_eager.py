@@ -40,6 +40,7 @@ def test_a_value_is_the_users_own():
     view = memoryview(x)
     assert view.readonly and view.shape == (1000,) and view[3] == 3.0
     assert np.from_dlpack(x)[2] == 2.0
+    assert np.asarray(tf.constant(b"a\0")).item() == b"a\0"
 
 
 @pytest.mark.parametrize("name", ["op", "graph", "name"])

@@ -157,12 +157,17 @@ def test_gradients_of_ones_own():
             assert [w is v for w in variables] == [True]
             return dy * 7.0, [dy * 8.0]
         return x * v, back
+
+    @tf.custom_gradient
+    def with_a_number(x):
+        return x * 10.0, lambda dy: np.float32(2.0)
     x = tf.constant(3.0)
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
         y, z = clipped(x), with_variable(x)
+        w = with_a_number(tf.square(x))
     assert y.numpy() == 30.0 and tape.gradient(y, x).numpy() == 0.5
-    assert [g.numpy() for g in tape.gradient(z, [x, v])] == [7.0, 8.0]
+    assert [g.numpy() for g in tape.gradient(z, [x, v])] == [7.0, 8.0] and tape.gradient(w, x).numpy() == 12.0
 
 
 def test_jacobians():
@@ -290,6 +295,18 @@ def test_tapes():
     assert tape.watched_variables() == (v,)
 
 
+def test_a_tape_whose_gradient_was_asked_for_while_it_stood_still_begins_again():
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+        with tape.stop_recording():
+            assert tape.gradient(y, x).numpy() == 6.0
+        tape.watch(x)
+        z = x * 2.0
+    assert tape.gradient(z, x).numpy() == 2.0
+
+
 def test_many_signatures_do_not_pile_up(monkeypatch):
     from thalweg.eager import context, plans
     monkeypatch.setattr(plans, "_MOST_NODES", 200)
@@ -337,6 +354,30 @@ def test_threads_have_tapes_of_their_own():
     for thread in threads:
         thread.join()
     assert sorted(found) == [(i, (i + 1) * 2.0**i) for i in range(1, 9)]
+
+
+def test_one_thread_at_a_time_prepares(monkeypatch):
+    """Names and nodes of the hidden graph are counted there."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from thalweg.eager import context, plans
+    monkeypatch.setattr(context.shared, "room", None)
+    seen = []
+
+    def watched(made):
+        def call(*args, **kwargs):
+            with ThreadPoolExecutor(1) as other:
+                seen.append((made.__name__, other.submit(plans.preparing.acquire, blocking=False).result()))
+            return made(*args, **kwargs)
+        return call
+    monkeypatch.setattr(plans.Room, "prepare", watched(plans.Room.prepare))
+    monkeypatch.setattr(plans.gradient_ops, "gradients", watched(plans.gradient_ops.gradients))
+    x = tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+    assert tape.gradient(y, x).numpy() == 4.0
+    assert ("prepare", False) in seen and ("gradients", False) in seen and not any(free for _, free in seen)
 
 
 def test_checkpoints_of_objects(tmp_path):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Estimators write SavedModels: what these offer, what they answer, and which of them exporters keep."""
 import os
+import types
 
 import numpy as np
 import pytest
@@ -110,6 +111,32 @@ def test_a_vocabulary_travels_with_the_model(tmp_path):
 def test_two_exports_of_a_second_have_names_of_their_own(model, tmp_path):
     paths = [model.export_saved_model(str(tmp_path / "out"), parsing()) for _ in range(3)]
     assert len(set(paths)) == 3 and sorted(os.listdir(tmp_path / "out")) == sorted(os.path.basename(p).decode() for p in paths)
+
+
+def test_exporters_remove_older_models_and_nothing_else(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("thalweg.estimator.saved_models.time", types.SimpleNamespace(time=lambda: 1.7e9))
+    base = tmp_path / "export"
+    for name in ("1", "20240101", "1600000000", "\u00b2"):  # none of them is an exported model
+        (base / name).mkdir(parents=True)
+    (base / "1600000001").symlink_to(base / "1")
+    exporter = tw.estimator.LatestExporter("last", parsing(), exports_to_keep=1)
+    paths = [exporter.export(model, base, None, {}, False).decode() for _ in range(3)]
+    assert sorted(os.listdir(base)) == sorted(["1", "20240101", "1600000000", "1600000001", "\u00b2", os.path.basename(paths[-1])])
+    assert paths == sorted(set(paths)) and tw.saved_model.contains_saved_model(paths[-1])
+
+
+def test_an_export_that_fails_leaves_nothing(model, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no_such_file"):
+        model.export_saved_model(tmp_path / "out", parsing(), {"words": str(tmp_path / "no_such_file")})
+    assert os.listdir(tmp_path / "out") == []
+
+
+def test_a_model_that_was_not_written_is_not_the_best_one(tmp_path):
+    exporter, model = tw.estimator.BestExporter("best", None, None), _Written(tmp_path)
+    with pytest.raises(NotADirectoryError):
+        (tmp_path / "full").touch()
+        exporter.export(model, str(tmp_path / "full" / "x"), "", {"loss": 0.1}, False)
+    assert exporter.export(model, str(tmp_path / "export"), "", {"loss": 0.2}, False) == b"2"
 
 
 def test_what_is_not_trained_is_not_exported(tmp_path):

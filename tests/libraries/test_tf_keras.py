@@ -200,16 +200,13 @@ CONVERTED = """
             if tf.reduce_sum(x) > 0:
                 return x
             return -x
-    class Twice(tf.keras.Model):
-        def __init__(self):
-            super(Twice, self).__init__()
-            self.signed = Signed()
+    class Twice(tf.keras.layers.Layer):
         def call(self, x):
             for _ in tf.range(2):
-                x = self.signed(x) * 2.0
+                x = x * 2.0
             return x
     with tf.Session() as session:
-        print(session.run(Twice()(tf.constant([[-5.0]])))[0, 0])
+        print(session.run(Twice()(Signed()(tf.constant([[-5.0]]))))[0, 0])
 """
 
 OWN_SCHEDULE = """

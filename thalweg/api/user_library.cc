@@ -93,7 +93,7 @@ int DefineOp(TwRegistrar* registrar, const char* op_def, TwShapeFunction shape) 
   const Status defined = registrar->environment->ops().Define(*std::move(def), UserShape, nullptr,
                                                               op.get(), registrar->library);
   if (!defined.ok()) return Fail(registrar, defined);
-  op.release();  // belongs to the entry now
+  static_cast<void>(op.release());  // belongs to the entry now
   return 1;
 }
 

@@ -99,7 +99,7 @@ TEST_F(WalkTest, ANodeOnSeveralPathsIsDifferentiatedOnce) {
 }
 
 TEST_F(WalkTest, TheSameGraphGivesTheSameNodes) {
-  const auto names = [this] {
+  const auto names = [] {
     Graph graph(AllRegistries().ops);
     GraphBuilder b(&graph);
     const auto placeholder = [&](const char* name) {

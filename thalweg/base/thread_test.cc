@@ -89,17 +89,41 @@ struct Threaded {
       while (!ends) changed->Wait(mutex);
     };
   }
-  SystemClock clock;
+  // Says that the timer's thread waits, which gives its lock back then.
+  struct WaitedOn : SystemClock {
+    void WaitUntil(Mutex& lock, CondVar& what, TimePoint end) override REQUIRES(lock) {
+      if (!waits.HasBeenNotified()) waits.Notify();
+      SystemClock::WaitUntil(lock, what, end);
+    }
+    Notification waits;
+  } clock;
   std::unique_ptr<NoDestructor<CondVar>> changed = std::make_unique<NoDestructor<CondVar>>();
   bool is_waiting GUARDED_BY(mutex) = false;
   bool ends GUARDED_BY(mutex) = false;
   std::unique_ptr<Thread> thread = std::make_unique<Thread>("c", WaitOn(&**changed));
+  std::array<Notification, 2> ran;  // by one thread of the pool each: the first waits
   std::unique_ptr<ThreadPool> pool =
       std::make_unique<ThreadPool>(ThreadPool::Options{.threads = 2});
   std::unique_ptr<Timer> timer = std::make_unique<Timer>(clock);
 
+  // All threads have started and wait, so that a fork finds no lock of theirs closed.
   Threaded() {
-    timer->Add(Deadline::After(clock, std::chrono::hours(1)), [] { FAIL(); });
+    const Timer::Entry entry =
+        timer->Add(Deadline::After(clock, std::chrono::hours(1)), [] { FAIL(); });
+    clock.waits.Wait();
+    timer->Remove({.time = entry.time, .id = entry.id + 1});  // of nothing: takes the lock once
+    pool->Schedule(Task{[](void* both, uint64_t) {
+                          auto& here = *static_cast<std::array<Notification, 2>*>(both);
+                          here[0].Notify();
+                          here[1].Wait();
+                        },
+                        &ran, 0});
+    ran[0].Wait();
+    pool->Schedule(Task{[](void* both, uint64_t) {
+                          (*static_cast<std::array<Notification, 2>*>(both))[1].Notify();
+                        },
+                        &ran, 0});
+    ran[1].Wait();
     for (bool waits = false; !waits;) {
       MutexLock lock(mutex);
       waits = is_waiting;

@@ -100,6 +100,7 @@ void Compress(QuantileSummary& summary, int64_t size, double min_epsilon) {
   }
   if (last + 1 < count) summary[static_cast<size_t>(written++)] = summary.back();
   summary.resize(static_cast<size_t>(written));
+  summary.shrink_to_fit();  // a sketch keeps it
 }
 
 // By how much of the total weight a rank may be wrong.

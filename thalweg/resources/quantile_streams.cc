@@ -2,6 +2,7 @@
 #include "thalweg/resources/quantile_streams.h"
 
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "thalweg/compute/interruptible.h"
@@ -77,10 +78,11 @@ Status QuantileStreams::Flush(compute::Work& work, Allocator& allocator, int64_t
   size_t bytes = 4 * Bytes();
   if (quantiles) bytes += sketches_.size() * static_cast<size_t>(num_buckets) * sizeof(float);
   RETURN_IF_ERROR(charge_.Set(allocator, bytes));
-  Boundaries made(sketches_.size());
+  const std::span<const QuantileSketch> sketches(sketches_);  // the loop is in this very thread
+  Boundaries made(sketches.size());
   RETURN_IF_ERROR(compute::Interruptibly(work, [&] {
-    for (size_t i = 0; i < sketches_.size(); ++i) {
-      const QuantileSummary summary = QuantileSketch(sketches_[i]).Finish();
+    for (size_t i = 0; i < sketches.size(); ++i) {
+      const QuantileSummary summary = QuantileSketch(sketches[i]).Finish();
       made[i] =
           quantiles ? QuantileValues(summary, num_buckets) : BoundaryValues(summary, num_buckets);
     }

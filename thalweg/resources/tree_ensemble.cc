@@ -97,7 +97,8 @@ class Pruning {
       const auto parent = static_cast<size_t>(gone_to_[at]);
       const std::span<const float> from = nodes_[at].leaf.values();
       const std::span<const float> to = nodes_[parent].leaf.values();
-      for (size_t k = 0; k < std::min(from.size(), to.size()); ++k) {
+      const size_t both = std::min({from.size(), to.size(), fate.logit_change.size()});
+      for (size_t k = 0; k < both; ++k) {
         fate.logit_change[k] += to[k] - from[k];
       }
       at = parent;

@@ -6,9 +6,9 @@
 //   ensemble.Split(0, split);                            // node split.node_id gets two children
 //   std::string again = SerializeTreeEnsemble(ensemble);  // a TreeEnsemble message
 //
-// Children come behind their parents, so that a walk from a root ends; ParseTreeEnsemble refuses
-// other trees, and what no operation here computes with: dense splits, sparse leaves, nodes that
-// are nothing, unknown fields.
+// Children come behind their parents, so that a walk from a root ends, and have one parent, so that
+// pruning takes nobody else's; ParseTreeEnsemble refuses other trees, and what no operation here
+// computes with: dense splits, sparse leaves, nodes that are nothing, unknown fields.
 // Ownership: a value; TreeEnsembleResource is the one that steps share. Who lets it grow charges
 // for that before.
 // Threads: const members from any, changes by one at a time; of the resource all from any.
@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <shared_mutex>
 #include <span>
 #include <string>

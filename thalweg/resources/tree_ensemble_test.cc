@@ -78,6 +78,12 @@ TEST(TreeEnsembleTest, PruningGoesUpAsFarAsNothingIsGained) {
   TreeEnsemble all = Grown({1, 2, 3});
   all.Prune(0);
   EXPECT_TRUE(all.metadata[0].pruned.empty());
+  // Parents that were more logits than their leaf is: a message may say so.
+  TreeEnsemble mixed = Grown({-1, -2, -3});
+  mixed.trees[0].nodes[0].original_leaf = {0, {1, 2, 3}, true};
+  mixed.trees[0].nodes[1].original_leaf = {0, {4, 5, 6}, true};
+  mixed.Prune(0);
+  EXPECT_EQ(mixed.metadata[0].pruned[3].logit_change, std::vector<float>({-4}));
 }
 
 std::string Message(uint32_t number, const std::string& bytes) {
@@ -103,6 +109,7 @@ TEST(TreeEnsembleTest, WhatNoWalkCouldEndInIsRefused) {
   EXPECT_TRUE(Parse(split("\x18\x01 \x02")).ok());
   refuse(split("\x18\x01"), "node 0 of tree 0 of the tree ensemble has a child that does not lie");
   refuse(split("\x18\x01 \x03"), "has a child that does not lie behind it");
+  refuse(split("\x18\x01 \x01"), "node 0 of tree 0 of the tree ensemble has a child that has a");
   refuse(split("\x18\x01 \xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "has a child");
   refuse(split("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x18\x01 \x02"), "negative feature");
   refuse(Message(1, "") + weight, "tree 0 of the tree ensemble is empty");

@@ -215,7 +215,7 @@ Status ChargeFor(Allocator& allocator, std::string_view bytes, HeapCharge& charg
              return fields.Skip(field);
            });
   };
-  if (!ReadFields(bytes, count)) return OkStatus();  // what is wrong is said by who reads it
+  ReadFields(bytes, count);  // up to what is wrong, which is said by who reads it
   constexpr size_t kLargest = std::max(sizeof(TreeNode), sizeof(Tree) + sizeof(TreeMetadata));
   return charge.Set(allocator, 2 * things * kLargest + 4 * bytes.size());
 }
@@ -225,6 +225,7 @@ Status CheckTree(const Tree& tree, size_t index) {
     return InvalidArgument("node ", node, " of tree ", index, " of the tree ensemble ", why);
   };
   if (tree.nodes.empty()) return InvalidArgument("tree ", index, " of the tree ensemble is empty");
+  std::vector<bool> has_parent(tree.nodes.size());
   for (size_t i = 0; i < tree.nodes.size(); ++i) {
     const TreeNode& node = tree.nodes[i];
     if (node.kind == TreeNode::Kind::kNone) return bad(i, "is neither a leaf nor a split");
@@ -233,6 +234,8 @@ Status CheckTree(const Tree& tree, size_t index) {
       if (child <= static_cast<int64_t>(i) || child >= static_cast<int64_t>(tree.nodes.size())) {
         return bad(i, "has a child that does not lie behind it");
       }
+      if (has_parent[static_cast<size_t>(child)]) return bad(i, "has a child that has a parent");
+      has_parent[static_cast<size_t>(child)] = true;
     }
     if (node.feature_id < 0 || node.dimension_id < 0) return bad(i, "splits by a negative feature");
   }

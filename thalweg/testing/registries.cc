@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/testing/registries.h"
 
-#include "thalweg/testing/op_case_node.h"
-
 namespace thalweg {
 
 const TestRegistries& AllRegistries() {
   static const TestRegistries registries = [] {
     auto ops = std::make_shared<OpRegistry>();
     RegisterAllOps(*ops);
-    RegisterSources(*ops);
     auto kernels = std::make_shared<KernelRegistry>();
     RegisterAllCpuKernels(*kernels);
     return TestRegistries{std::move(ops), std::move(kernels)};

@@ -64,6 +64,8 @@ def test_runs_again_where_the_leak_sanitizer_itself_broke_down(tmp_path):
     assert "not run  b (its leaks: LeakSanitizer broke down each time)\n" in total and total.endswith("\n8 passed, 0 failed, 1 not run\n")
     failure = run(tmp_path, "d", "--", "sh", "-c", "echo '[  FAILED  ] 1 test, listed below:'; " + broken)
     assert "\n== d: 4 passed, 1 failed, " in failure.stdout
+    error = run(tmp_path, "e", "--", "sh", "-c", "echo '==6==ERROR: AddressSanitizer: heap-use-after-free on address 0x1'; " + broken)
+    assert "\n== e: 4 passed, 1 failed, " in error.stdout and error.stdout.count("fatal error") == 1
     leak = run(tmp_path, "c", "--", "sh", "-c", "echo '==7==ERROR: LeakSanitizer: detected memory leaks'; exit 23")
     assert leak.returncode == 1 and leak.stdout.count("leaks") == 1
 

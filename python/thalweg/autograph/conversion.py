@@ -35,7 +35,8 @@ for _feature in __future__.all_feature_names:
 _LEFT_ALONE = frozenset("thalweg tensorflow tensorflow_probability numpy scipy pandas matplotlib PIL pytest _pytest absl six mock wrapt "
                         "ml_dtypes h5py google".split()) | sys.stdlib_module_names
 _OURS = (f"{__package__}.", control.__name__)  # whose frames are not shown
-_codes = weakref.WeakKeyDictionary()  # code -> {(file, features): converted code}
+_codes = weakref.WeakKeyDictionary()  # code -> {(file, features): converted code, or a text that says why there is none}
+_NAME = "ag_function"  # of what is converted while it is compiled: its own would hide the global that its recursion looks up
 _warned = weakref.WeakSet()  # code of functions that could not be converted
 
 
@@ -49,6 +50,8 @@ def tree_of(function: types.FunctionType, features: frozenset[Feature]) -> ast.A
     if isinstance(node, ast.AsyncFunctionDef) or expressions.is_generator(node):
         raise UnsupportedError("generators and coroutines are not converted")
     node.decorator_list = []
+    if getattr(node, "type_params", None):  # of `def f[T]()`, which the code finds as a free name
+        node.type_params = []
     expressions.rewrite(node, features)
     exits.lower(node)
     control_flow.rewrite(node)
@@ -82,21 +85,28 @@ def _code_of(function, features):
         try:
             known[key] = _compiled(function, features)
         except UnsupportedError as error:
-            known[key] = error
-    if isinstance(known[key], UnsupportedError):
-        raise known[key]
+            known[key] = str(error)  # not the error: its traceback holds what all callers hold
+        except Exception as error:  # also where what rewrites fails, such as in trees too deep for it, the function itself runs
+            known[key] = f"{type(error).__name__}: {error}"
+    if isinstance(known[key], str):
+        raise UnsupportedError(known[key])
     return known[key]
 
 
 def _compiled(function, features):
     code = function.__code__
     tree = tree_of(function, features)
+    class_or_function = tree.body[0].body[0]
+    class_names = [class_or_function.name] if isinstance(class_or_function, ast.ClassDef) else []
+    made_function = class_or_function.body[0] if class_names else class_or_function
+    name = code.co_name
+    if isinstance(made_function, ast.FunctionDef):
+        made_function.name = name = _NAME
     try:
         made = compile(tree, code.co_filename, "exec", flags=code.co_flags & _CODE_FLAGS, dont_inherit=True)
     except (SyntaxError, RecursionError, ValueError) as error:
         raise UnsupportedError(f"what it became does not compile: {error}") from error
-    outer = tree.body[0]
-    path = ["ag_outer", *([outer.body[0].name] if isinstance(outer.body[0], ast.ClassDef) else []), code.co_name]
+    path = ["ag_outer", *class_names, name]
     return _under_name(_code_in(made, path), code.co_name, getattr(code, "co_qualname", None))
 
 
@@ -109,8 +119,7 @@ def converted_function(function: types.FunctionType, features: frozenset[Feature
                               tuple(cells[n] for n in code.co_freevars))
     functools.update_wrapper(made, function)
     made.__kwdefaults__ = function.__kwdefaults__
-    made.ag_made = True
-    return made
+    return status.leave_alone(made)
 
 
 @functools.cache
@@ -120,7 +129,7 @@ def operators(features: frozenset[Feature], recursive: bool) -> Operators:
 
 
 def _is_left_alone(function, asked_for):
-    if getattr(function, "ag_made", False) or getattr(function, "ag_left_alone", False):
+    if status.is_left_alone(function) or expressions.OPERATORS in function.__code__.co_freevars:  # functools.wraps in converted code
         return True
     module = function.__globals__.get("__name__") or function.__module__ or ""
     return not asked_for and module.partition(".")[0] in _LEFT_ALONE or function.__code__.co_filename == "<string>"
@@ -181,8 +190,7 @@ def entry(function: Callable[..., Any]) -> Callable[..., Any]:
         except Exception as error:
             error.__traceback__ = _without_our_frames(error.__traceback__)
             raise
-    call.ag_made = True
-    return call
+    return status.leave_alone(call)
 
 
 def traced(function: Callable[..., Any], features: frozenset[Feature] = frozenset(), asked_for: bool = True) -> Callable[..., Any]:

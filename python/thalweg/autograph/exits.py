@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thalweg.autograph.errors import UnsupportedError
-from thalweg.autograph.expressions import is_generator, later, operator_call
+from thalweg.autograph.expressions import binds, is_generator, later, operator_call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,15 +50,16 @@ def _has(statements: Sequence[ast.stmt], kinds: type | tuple[type, ...], through
     return False
 
 
-def _always_leaves(statements):
+def _always_leaves(statements, through_with=False):
+    """Whether statements end with a jump. Python's `with` may swallow an exception and go on behind it; in a graph, nothing does."""
     if not statements:
         return False
     last = statements[-1]
     if isinstance(last, (ast.Return, ast.Break, ast.Continue)):
         return True
     if isinstance(last, ast.If):
-        return _always_leaves(last.body) and _always_leaves(last.orelse)
-    return isinstance(last, ast.With) and _always_leaves(last.body)
+        return _always_leaves(last.body, through_with) and _always_leaves(last.orelse, through_with)
+    return through_with and isinstance(last, ast.With) and _always_leaves(last.body, True)
 
 
 def _set(name, value, at):
@@ -111,7 +112,8 @@ class _Lowering:
             rest = list(statements[i + 1:])
             if isinstance(statement, ast.Return):
                 value = statement.value or ast.copy_location(ast.Constant(None), statement)
-                return [*out, _set(flags.returned, True, statement), _set(flags.value, value, statement)], left | {flags.returned}
+                made = _set(flags.value, value, statement), _set(flags.returned, True, statement)  # set once there is a value
+                return [*out, *made], left | {flags.returned}
             if isinstance(statement, (ast.Break, ast.Continue)):
                 flag = flags.broken if isinstance(statement, ast.Break) else flags.continued
                 return [*out, _set(flag, True, statement)], left | {flag}
@@ -121,7 +123,7 @@ class _Lowering:
                 elif _always_leaves(statement.orelse):
                     statement.body, rest = statement.body + rest, []
             if isinstance(statement, ast.If):
-                statement.leaves = _always_leaves(statement.body), _always_leaves(statement.orelse)
+                statement.leaves = _always_leaves(statement.body, True), _always_leaves(statement.orelse, True)
             before, may_set, more = self.statement(statement, flags)
             out += before
             left |= may_set
@@ -172,9 +174,21 @@ class _Lowering:
             handler.body = inner(handler.body)
         node.finalbody = inner(node.finalbody)
 
+    @staticmethod
+    def _test_in_body(node, otherwise):
+        """`while (a := b): f()` as `while True: if a := b: f() else: break`: a test becomes a function, whose names would be its own."""
+        if _has(otherwise, (ast.Break, ast.Continue), False):
+            raise UnsupportedError("break and continue in the else of a while whose test has := are not converted")
+        end = [*otherwise, ast.copy_location(ast.Break(), node)]
+        node.body = [ast.copy_location(ast.If(node.test, [ast.copy_location(ast.Pass(), node)], end), node), *node.body]
+        node.test = ast.copy_location(ast.Constant(True), node)
+        return []
+
     def loop(self, node, flags):
         flags = _Flags(flags.returned, flags.value, self._fresh("break"), self._fresh("continue"))
         otherwise, node.orelse = node.orelse, []
+        if isinstance(node, ast.While) and binds(node.test):
+            otherwise = self._test_in_body(node, otherwise)
         node.body, may_set = self.block(node.body, flags)
         ends = may_set - {flags.continued}
         if flags.continued in may_set:

@@ -27,8 +27,7 @@ def do_not_convert(func: Callable[..., Any] | None = None) -> Callable[..., Any]
     def unconverted(*args: Any, **kwargs: Any) -> Any:
         with status.set_off():
             return func(*args, **kwargs)
-    unconverted.ag_left_alone = True
-    return unconverted
+    return status.leave_alone(unconverted)
 
 
 def set_loop_options(parallel_iterations: int = 10, back_prop: bool = True, swap_memory: bool = False,

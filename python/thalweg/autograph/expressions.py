@@ -46,7 +46,8 @@ def text(value: object, at: ast.AST) -> ast.Constant:
     return ast.copy_location(ast.Constant(value), at)
 
 
-def _binds(node):
+def binds(node: ast.AST) -> bool:
+    """Whether evaluating an expression elsewhere would bind a name there, or is not possible."""
     return any(isinstance(inner, _BINDERS) for inner in ast.walk(node))
 
 
@@ -169,7 +170,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_BoolOp(self, node):
-        if _binds(node):
+        if binds(node):
             return self.generic_visit(node)
         self.generic_visit(node)
         name = "and_" if isinstance(node.op, ast.And) else "or_"
@@ -180,14 +181,14 @@ class Expressions(ast.NodeTransformer):
         return operator_call("not_", [node.operand], node) if isinstance(node.op, ast.Not) else node
 
     def visit_IfExp(self, node):
-        if _binds(node.body) or _binds(node.orelse):
+        if binds(node.body) or binds(node.orelse):
             return self.generic_visit(node)
         self.generic_visit(node)
         return operator_call("if_expression", [node.test, later(node.body), later(node.orelse)], node)
 
     def visit_Compare(self, node):
         is_equality = isinstance(node.ops[0], (ast.Eq, ast.NotEq)) and Feature.EQUALITY_OPERATORS in self._features
-        if len(node.ops) == 1 and not is_equality or any(map(_binds, node.comparators)):
+        if len(node.ops) == 1 and not is_equality or any(map(binds, node.comparators)):
             return self.generic_visit(node)
         self.generic_visit(node)
         names = [text(_COMPARISONS[type(op)], node) for op in node.ops]
@@ -197,7 +198,7 @@ class Expressions(ast.NodeTransformer):
     def visit_Assert(self, node):
         self.generic_visit(node)
         message = later(node.msg if node.msg is not None else text("Assertion error", node))
-        if _binds(node):
+        if binds(node):
             return node
         call = operator_call("assert_", [node.test, message], node)
         return ast.copy_location(ast.Expr(call), node)

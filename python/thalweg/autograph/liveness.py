@@ -76,10 +76,10 @@ def bound(statements: Sequence[ast.AST], functions: dict[str, set[str]]) -> tupl
             names.add(node.rest)
         elif isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
             places.add(_place(node))
-    for own in _in_comprehensions(nodes):  # a name may be both: count what is bound outside of comprehensions
-        outside = [n for s in statements for n in _nodes_outside_comprehensions(s)]
-        if not any(isinstance(n, ast.Name) and n.id == own and not isinstance(n.ctx, ast.Load) for n in outside):
-            names.discard(own)
+    own = _in_comprehensions(nodes)
+    if own:  # a name may be both: count what is bound outside of comprehensions
+        outside = [n for s in statements for n in _nodes_outside_comprehensions(s) if isinstance(n, ast.Name)]
+        names -= own - {n.id for n in outside if not isinstance(n.ctx, ast.Load)}
     return sorted(names), sorted(p for p in places if p is not None and root(p) not in names)
 
 

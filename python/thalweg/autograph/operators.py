@@ -6,7 +6,7 @@ import functools
 import operator
 from typing import TYPE_CHECKING
 
-from thalweg.autograph import branching, functions_of_python, lists, looping, state
+from thalweg.autograph import branching, functions_of_python, lists, looping, state, status
 from thalweg.graph import ops
 from thalweg.operations import checks, math_ops
 
@@ -25,6 +25,7 @@ class Operators:
     """The operators of code that was converted with some features."""
 
     value = staticmethod(state.value_of)
+    made = staticmethod(status.leave_alone)  # a function that is defined in converted code: it is converted already
     typed, append, pop = staticmethod(lists.typed), staticmethod(lists.append), staticmethod(lists.pop)
 
     def __init__(self, features: frozenset[Feature], convert: Callable[[Any], Any] | None) -> None:
@@ -41,12 +42,6 @@ class Operators:
         if found is not None:
             return found
         return function if self._convert is None else self._convert(function)
-
-    @staticmethod
-    def made(function: Any) -> Any:
-        """A function that is defined in converted code: it is converted already."""
-        function.ag_made = True
-        return function
 
     @staticmethod
     def is_undefined(value: object) -> bool:

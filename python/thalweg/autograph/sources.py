@@ -50,7 +50,7 @@ def _index(filename, module_globals):
         for node, class_name in _functions(tree, None):
             found.setdefault(_first_line(node), []).append((node, class_name))
         if len(_files) >= _KEPT:
-            _files.pop(next(iter(_files)))
+            _files.pop(list(_files)[0], None)  # other threads do so, too
         known = _files[filename] = lines, found
     return known[1]
 

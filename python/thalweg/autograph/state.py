@@ -64,11 +64,12 @@ def packed(structure: Any, flat: list[Any]) -> Any:
 
 
 def zeros_like_it(value: object) -> Callable[[], Any] | None:
-    """A function that makes a value of the same types and shapes, empty where a dimension is not known; None where a rank is not."""
+    """A function that makes a value of the same types and shapes, empty where a dimension is not known, a scalar where a rank is not;
+    None where it holds arrays."""
     flat = [as_tensor(leaf) for leaf in leaves(value)]
-    if not all(isinstance(t, Tensor) and t.shape.ndims is not None for t in flat):
+    if not all(isinstance(t, Tensor) for t in flat):
         return None
-    shapes = [([d or 0 for d in t.shape.as_list()], t.dtype.base_dtype) for t in flat]
+    shapes = [([d or 0 for d in t.shape.as_list()] if t.shape.ndims is not None else [], t.dtype.base_dtype) for t in flat]
     return lambda: packed(value, [array_ops.zeros(shape, dtype) for shape, dtype in shapes])
 
 

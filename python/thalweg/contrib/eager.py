@@ -46,7 +46,7 @@ class Saver:
         self._saver.restore(None, file_prefix)
 
 
-def get_optimizer_variables(optimizer: object) -> list:
+def get_optimizer_variables(optimizer: object) -> list[object]:
     """The optimizer's own variables."""
     return optimizer.variables()
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import random
-import threading
 from typing import TYPE_CHECKING
 
 from thalweg import _core, dtypes, errors
 from thalweg.eager.arguments import tensors_of
-from thalweg.eager.plans import CONSTANT_INPUTS, Plan, Room
+from thalweg.eager.plans import CONSTANT_INPUTS, Plan, Room, preparing
 from thalweg.eager.tapes import tapes
 from thalweg.eager.tensor import EagerTensor
 from thalweg.eager.words import told, told_of_refusal, told_of_values
@@ -61,14 +60,13 @@ class _Shared:
     """What the eager graphs of the process share: where operations are prepared."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
         self.config: ConfigProto | None = None
         self.room: Room | None = None
         self.library: dict[bytes, None] = {}  # the functions, as an ordered set
 
     def plan(self, key: tuple[Any, ...], op: str, attrs: list[tuple[str, str, Any]], types: Sequence[int], device: str,
              constants: dict[int, Any]) -> Plan:
-        with self.lock:
+        with preparing:
             if self.room is None or self.room.is_full:
                 self.room = Room(self.config, self.library)
             found = self.room.plans.get(key)
@@ -78,7 +76,7 @@ class _Shared:
 
     def forget_random(self) -> None:
         """Operations with seeds are prepared anew, and begin again."""
-        with self.lock:
+        with preparing:
             if self.room is not None:
                 self.room.plans = {key: plan for key, plan in self.room.plans.items() if all(name != "seed" for name, *_ in key[1])}
 
@@ -153,7 +151,7 @@ class EagerGraph(Graph):
 
     def _import(self, data: bytes, *args: Any) -> Any:
         made = super()._import(data, *args)
-        with shared.lock:
+        with preparing:
             if data not in shared.library:
                 shared.library[data] = None
                 if shared.room is not None:

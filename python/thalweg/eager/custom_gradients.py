@@ -8,6 +8,7 @@ from thalweg import nest
 from thalweg.eager.tapes import Recording, tapes
 from thalweg.graph import ops
 from thalweg.graph.ops import convert_to_tensor
+from thalweg.operations.conversions import convert_to_tensor_or_indexed_slices
 from thalweg.operations.custom_gradients import _with_variables
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def custom_gradient_of(f: Callable[..., Any], args: Sequence[Any], kwargs: Mappi
         found = list(found) if isinstance(found, (list, tuple)) else [found]
         if len(found) != len(inputs):
             raise ValueError(f"custom_gradient function expected to return {len(inputs)} gradients but returned {len(found)} instead.")
-        return found
+        return [None if g is None else convert_to_tensor_or_indexed_slices(g) for g in found]
     if tapes.stack:
         tapes.record_function(inputs, flat, backward)
     return nest.pack_sequence_as(result, flat)

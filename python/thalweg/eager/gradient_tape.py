@@ -30,8 +30,6 @@ class EagerTape:
     def __enter__(self) -> Self:
         if self._is_recording:
             raise ValueError("Tape is already recording.")
-        if self._recording is None:
-            self._recording = Recording(self._watches_variables)
         self._begin()
         return self
 
@@ -40,6 +38,8 @@ class EagerTape:
             self._end()
 
     def _begin(self):
+        if self._recording is None:
+            self._recording = Recording(self._watches_variables)
         tapes.stack = [*tapes.stack, self._recording]
         self._is_recording = True
 

@@ -3,6 +3,7 @@
 of its inputs, and then called with values. Derivatives are nodes of the same graph, whose inputs are fed in the same way."""
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _SITE = "/site-packages/thalweg/eager/plans.py:1 in prepare"  # as of a library's nodes: a program has not made them in a loop
 # Inputs that derivatives must know when they are made: such values are a part of what is prepared.
 CONSTANT_INPUTS = {"GatherV2": (2,)}
+preparing = threading.RLock()  # of threads, one adds to rooms at a time
 _MOST_NODES = 20000  # of a room; then another one is begun, as nodes of a graph cannot be taken out of it
 
 
@@ -77,7 +79,10 @@ class Plan:
         """The gradients of the feeds `xs` for those of the fetches `ys`."""
         found = self._derivatives.get((ys, xs))
         if found is None:
-            found = self._derivatives[ys, xs] = Derivative(self, ys, xs)
+            with preparing:
+                found = self._derivatives.get((ys, xs))
+                if found is None:
+                    found = self._derivatives[ys, xs] = Derivative(self, ys, xs)
         return found
 
 

@@ -109,7 +109,8 @@ class EagerTensor(_core.EagerTensor, Tensor):
 
     # ---- Python's own operators ----
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
-        value = np.asarray(self.numpy())
+        value = self.numpy()
+        value = np.asarray(value, object if isinstance(value, bytes) else None)  # else zeros at its end would be lost
         return value if dtype is None else value.astype(dtype)
 
     def __dlpack__(self, **kwargs: object) -> Any:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from thalweg import dtypes, losses
 from thalweg.control.control_flow import cond
 from thalweg.estimator.estimator import Estimator
-from thalweg.estimator.model_pieces import check_features, class_head, regression_head
+from thalweg.estimator.model_pieces import check_features
+from thalweg.estimator.older_heads import _binary_logistic_or_multi_class_head as class_head, regression_head
 from thalweg.estimator.spec import ModeKeys
 from thalweg.estimator.tree_resources import PruningMode, TreeEnsemble
 from thalweg.feature_column.column import _LazyBuilder
@@ -281,6 +282,6 @@ class BoostedTreesRegressor(BoostedTreesEstimator):
                  tree_complexity: float = 0.0, min_node_weight: float = 0.0, config: RunConfig | None = None,
                  center_bias: bool = False, pruning_mode: str = "none", quantile_sketch_epsilon: float = 0.01,
                  train_in_memory: bool = False) -> None:
-        super().__init__(feature_columns, n_batches_per_layer, regression_head(label_dimension, weight_column, _MEAN), model_dir, n_trees,
+        super().__init__(feature_columns, n_batches_per_layer, regression_head(weight_column, label_dimension, _MEAN), model_dir, n_trees,
                          max_depth, learning_rate, l1_regularization, l2_regularization, tree_complexity, min_node_weight, config,
                          center_bias, pruning_mode, quantile_sketch_epsilon)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes, metrics
+from thalweg.base.text import as_text
 from thalweg.estimator.export_outputs import ClassificationOutput, PredictOutput, RegressionOutput
-from thalweg.estimator.heads import Head, dense_labels
+from thalweg.estimator.heads import Head, checked_range, dense_labels
 from thalweg.feature_column.vocabularies import index_table_from_tensor, index_to_string_table_from_tensor
-from thalweg.graph.graph import control_dependencies, name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.nn.activations import sigmoid, softmax
 from thalweg.nn.loss_functions import sigmoid_cross_entropy_with_logits, sparse_softmax_cross_entropy_with_logits
-from thalweg.operations import array_ops, checks, math_ops
+from thalweg.operations import array_ops, math_ops
 from thalweg.operations.sparse_ops import sparse_to_indicator
 from thalweg.saved_model.constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
@@ -48,12 +48,7 @@ class _ClassHead(Head):
 
     def _in_range(self, ids):
         """Numbers of classes, if that is what they are; else the step ends."""
-        with name_scope("assert_range"):
-            most = convert_to_tensor(self._classes - 1, ids.dtype)
-            found = [checks.assert_less_equal(ids, most, message="Labels must be <= n_classes - 1"),
-                     checks.assert_non_negative(ids, message="Labels must be >= 0")]
-        with control_dependencies(found):
-            return array_ops.identity(ids)
+        return checked_range(ids, self._classes - 1, "Labels must be <= n_classes - 1", "Labels must be >= 0")
 
     def _names(self, ids):
         """Names of classes by their numbers, as strings."""
@@ -62,7 +57,7 @@ class _ClassHead(Head):
         return apply("AsString", [ids], name="str_classes")
 
     def _all_names(self):
-        return [str(v) for v in self._vocabulary or range(self._classes)]
+        return self._vocabulary or tuple(map(str, range(self._classes)))
 
     def _for_each_row(self, values, rows, dtype):
         return array_ops.tile(array_ops.expand_dims(convert_to_tensor(values, dtype), 0), array_ops.stack([array_ops.shape(rows)[0], 1]))
@@ -243,7 +238,12 @@ class MultiLabelHead(_ClassHead):
             raise ValueError(f"n_classes must be > 1 for multi-class classification. Given: {n_classes}")
         self._thresholds = checked_thresholds(thresholds)
         super().__init__(n_classes, weight_column, label_vocabulary, loss_reduction, loss_fn, name)
-        self._measured = [self._vocabulary.index(c) if isinstance(c, str) else c for c in classes_for_class_based_metrics or ()]
+        names = [as_text(name) for name in self._vocabulary]
+        given = [as_text(c) if isinstance(c, (str, bytes)) else c for c in classes_for_class_based_metrics or ()]
+        unknown = [c for c in given if isinstance(c, str) and c not in names]
+        if unknown:
+            raise ValueError(f"classes_for_class_based_metrics not in label_vocabulary: {unknown}. Vocabulary: {names}")
+        self._measured = [names.index(c) if isinstance(c, str) else c for c in given]
         if any(not 0 <= c < n_classes for c in self._measured):
             raise ValueError(f"All classes_for_class_based_metrics must be in range [0, {n_classes}). Given: {self._measured}")
 
@@ -268,9 +268,8 @@ class MultiLabelHead(_ClassHead):
         labels = dense_labels(labels, self._classes, logits)
         if not (labels.dtype.is_integer or labels.dtype.base_dtype == dtypes.bool or labels.dtype.is_floating):
             raise ValueError(f"labels must be an integer or a SparseTensor. Given: {labels.dtype}")
-        with control_dependencies([checks.assert_less_equal(math_ops.cast(labels, dtypes.float32), 1.0,
-                                                            message="labels must be an integer tensor with values 0 or 1")]):
-            return math_ops.cast(labels, dtypes.float32)
+        message = "labels must be an integer tensor with values 0 or 1"
+        return checked_range(math_ops.cast(labels, dtypes.float32), 1, message, message)
 
     def _unreduced(self, labels, logits):
         found = sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
@@ -282,7 +281,7 @@ class MultiLabelHead(_ClassHead):
                  "auc_precision_recall": metrics.auc(labels, said, weights, curve="PR", summation_method=self._area),
                  **_at_thresholds(labels, said, weights, self._thresholds)}
         for c in self._measured:
-            name = f"/{self._vocabulary[c]}" if self._vocabulary else f"/class{c}"
+            name = f"/{as_text(self._vocabulary[c])}" if self._vocabulary else f"/class{c}"
             truth, own = labels[:, c:c + 1], said[:, c:c + 1]
             found["probability_mean" + name] = metrics.mean(own, weights)
             found["auc" + name] = metrics.auc(truth, own, weights)

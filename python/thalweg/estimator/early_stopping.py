@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import collections
-import glob
 import operator
-import os
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes, logging as tw_logging
 from thalweg.estimator.estimator import Estimator
+from thalweg.estimator.measurements import measured
 from thalweg.graph.graph import GraphKeys
-from thalweg.summary.event_files import summary_iterator
 from thalweg.training.basic_session_run_hooks import SecondOrStepTimer, StopAtStepHook
 from thalweg.training.global_steps import get_global_step
 from thalweg.training.session_run_hook import SessionRunArgs, SessionRunHook
@@ -71,32 +69,28 @@ def make_stop_at_checkpoint_step_hook(estimator: Estimator, last_step: int,
 
 def read_eval_metrics(eval_dir: str) -> dict[int, dict[str, Any]]:
     """{step: {name: value}} of what evaluate() has written into a directory, in the order of steps."""
-    found = {}
-    for path in sorted(glob.glob(os.path.join(eval_dir, "*.tfevents.*"))):
-        for event in summary_iterator(path):
-            values = {v.tag: v.simple_value for v in event.summary.value if v.WhichOneof("value") == "simple_value"}
-            if values:
-                found[event.step] = values
-    return collections.OrderedDict(sorted(found.items()))
+    return collections.OrderedDict(sorted(dict(measured(eval_dir, "*.tfevents.*")).items()))
 
 
-def _measured(estimator, metric_name, eval_dir, min_steps):
+def _values_of(estimator, metric_name, eval_dir, min_steps):
     """(step, value) of a metric, of steps from min_steps on."""
     for step, values in read_eval_metrics(eval_dir or estimator.eval_dir()).items():
         if step >= min_steps:
+            if metric_name not in values:
+                raise KeyError(f"no metric {metric_name!r} among what evaluate() wrote at step {step}: {sorted(values)}")
             yield step, values[metric_name]
 
 
 def _stop_at(better, estimator, metric_name, threshold, eval_dir, min_steps, run_every_secs, run_every_steps):
     def reached():
-        return any(better(value, threshold) for _, value in _measured(estimator, metric_name, eval_dir, min_steps))
+        return any(better(value, threshold) for _, value in _values_of(estimator, metric_name, eval_dir, min_steps))
     return make_early_stopping_hook(estimator, reached, run_every_secs, run_every_steps)
 
 
 def _stop_without(better, estimator, metric_name, most, eval_dir, min_steps, run_every_secs, run_every_steps):
     def stands_still():
         best = None
-        for step, value in _measured(estimator, metric_name, eval_dir, min_steps):
+        for step, value in _values_of(estimator, metric_name, eval_dir, min_steps):
             if best is None or better(value, best[1]):
                 best = step, value
             if step - best[0] >= most:

@@ -2,13 +2,13 @@
 """Exporters: write the model that train_and_evaluate has measured, the last ones or the best ones."""
 from __future__ import annotations
 
-import glob
 import os
 import shutil
 from typing import TYPE_CHECKING
 
+from thalweg.estimator.measurements import measured
+from thalweg.estimator.saved_models import exports_below
 from thalweg.estimator.training import Exporter
-from thalweg.summary.event_files import summary_iterator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 
 
 class _Writer(Exporter):
-    """What exporters share: how a model is written."""
+    """What exporters share: how a model is written, and how many are kept."""
 
-    def __init__(self, name, serving_input_receiver_fn, assets_extra, as_text):
+    def __init__(self, name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep=None):
         if not name:
             raise ValueError("`name` must be specified.")
+        if exports_to_keep is not None and exports_to_keep <= 0:
+            raise ValueError("`exports_to_keep`, if provided, must be positive number")
         self._name, self._receiver, self._assets, self._as_text = name, serving_input_receiver_fn, assets_extra, as_text
+        self._keep = exports_to_keep
 
     @property
     def name(self) -> str:
@@ -32,8 +35,13 @@ class _Writer(Exporter):
         return self._name
 
     def _write(self, estimator, export_path, checkpoint_path):
-        return estimator.export_saved_model(export_path, self._receiver, assets_extra=self._assets, as_text=self._as_text,
+        """Writes the model, and removes the oldest ones."""
+        path = estimator.export_saved_model(export_path, self._receiver, assets_extra=self._assets, as_text=self._as_text,
                                             checkpoint_path=checkpoint_path)
+        if self._keep is not None:
+            for name in exports_below(os.fspath(export_path))[:-self._keep]:
+                shutil.rmtree(os.path.join(export_path, name))
+        return path
 
 
 class FinalExporter(_Writer):
@@ -85,15 +93,12 @@ class LatestExporter(_Writer):
 
     def __init__(self, name: str, serving_input_receiver_fn: Callable[[], Any], assets_extra: Mapping[str, str] | None = None,
                  as_text: bool = False, exports_to_keep: int | None = 5) -> None:
-        super().__init__(name, serving_input_receiver_fn, assets_extra, as_text)
-        self._keep = _checked_number(exports_to_keep)
+        super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
 
     def export(self, estimator: Estimator, export_path: PathLike, checkpoint_path: PathLike, eval_result: Mapping[str, Any],
                is_the_final_export: bool) -> bytes | None:
         """Writes the model, and removes the oldest one."""
-        path = self._write(estimator, export_path, checkpoint_path)
-        _remove_oldest(export_path, self._keep)
-        return path
+        return self._write(estimator, export_path, checkpoint_path)
 
 
 def _loss_smaller(best_eval_result, current_eval_result):
@@ -133,49 +138,28 @@ class BestExporter(_Writer):
     def __init__(self, name: str = "best_exporter", serving_input_receiver_fn: Callable[[], Any] | None = None,
                  event_file_pattern: str | None = "eval/*.tfevents.*", compare_fn: Callable[..., bool] = _loss_smaller,
                  assets_extra: Mapping[str, str] | None = None, as_text: bool = False, exports_to_keep: int | None = 5) -> None:
-        super().__init__(name, serving_input_receiver_fn, assets_extra, as_text)
+        super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
         if compare_fn is None:
             raise ValueError("`compare_fn` must not be None.")
-        self._compare, self._pattern, self._keep = compare_fn, event_file_pattern, _checked_number(exports_to_keep)
+        self._compare, self._pattern = compare_fn, event_file_pattern
         self._best, self._asked_files = None, False
 
     def export(self, estimator: Estimator, export_path: PathLike, checkpoint_path: PathLike, eval_result: Mapping[str, Any],
                is_the_final_export: bool) -> bytes | None:
         """Writes the model if it is the best one so far."""
         if not self._asked_files and self._pattern:
-            self._best = self._best_of_files(os.path.join(estimator.model_dir, self._pattern), eval_result)
+            self._best = self._best_of_files(estimator.model_dir, eval_result)
         self._asked_files = True
         if self._best is not None and not self._compare(best_eval_result=self._best, current_eval_result=eval_result):
             return None
-        self._best = eval_result
         path = self._write(estimator, export_path, checkpoint_path)
-        _remove_oldest(export_path, self._keep)
+        self._best = eval_result
         return path
 
-    def _best_of_files(self, pattern, current):
+    def _best_of_files(self, directory, current):
         """The best of what event files hold but the last, which is what was measured just now."""
-        measured = []
-        for path in sorted(glob.glob(pattern)):
-            for event in summary_iterator(path):
-                found = {v.tag: v.simple_value for v in event.summary.value if v.WhichOneof("value") == "simple_value"}
-                if found:
-                    measured.append((event.step, found))
         best = None
-        for step, result in measured:
+        for step, result in measured(directory, self._pattern):
             if step != current.get("global_step") and (best is None or self._compare(best_eval_result=best, current_eval_result=result)):
                 best = result
         return best
-
-
-def _checked_number(exports_to_keep):
-    if exports_to_keep is not None and exports_to_keep <= 0:
-        raise ValueError("`exports_to_keep`, if provided, must be positive number")
-    return exports_to_keep
-
-
-def _remove_oldest(export_path, keep):
-    """Removes all but the last exports: folders whose names are numbers."""
-    if keep is None:
-        return
-    for name in sorted((n for n in os.listdir(export_path) if n.isdigit()), key=int)[:-keep]:
-        shutil.rmtree(os.path.join(export_path, name))

@@ -15,7 +15,7 @@ from thalweg.graph import graph, ops
 from thalweg.graph.graph import GraphKeys, name_scope
 from thalweg.graph.ops import convert_to_tensor
 from thalweg.graph.sparse_tensor import SparseTensor
-from thalweg.operations import array_ops, math_ops
+from thalweg.operations import array_ops, checks, math_ops
 from thalweg.operations.sparse_ops import sparse_tensor_to_dense
 from thalweg.training.global_steps import get_global_step
 
@@ -253,3 +253,12 @@ def dense_labels(labels: Any, width: int, logits: Tensor) -> Tensor:
     if size is not None and size != width:
         raise ValueError(f"Mismatched label shape. Expected labels dimension={width}.  Received {size}.")
     return labels
+
+
+def checked_range(labels: Tensor, most: float, above: str, below: str) -> Tensor:
+    """The labels, each from 0 to `most`; else the step ends with one of the two messages."""
+    with name_scope("assert_range"):
+        found = [checks.assert_less_equal(labels, convert_to_tensor(most, labels.dtype.base_dtype), message=above),
+                 checks.assert_non_negative(labels, message=below)]
+    with graph.control_dependencies(found):
+        return array_ops.identity(labels)

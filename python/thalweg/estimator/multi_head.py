@@ -32,7 +32,7 @@ class MultiHead(Head):
     Raises
     ------
     ValueError
-        If there are no heads, one has no name, or weights are not as many.
+        If there are no heads, one has no name of its own, or weights are not as many.
 
     Examples
     --------
@@ -50,6 +50,8 @@ class MultiHead(Head):
         for head in heads:
             if not head.name:
                 raise ValueError(f"All given heads must have name specified. Given: {head}")
+        if len({head.name for head in heads}) != len(heads):
+            raise ValueError(f"All given heads must have names of their own. Given: {[head.name for head in heads]}")
         super().__init__()
         self._heads, self._head_weights = tuple(heads), tuple(head_weights or ())
 
@@ -66,9 +68,7 @@ class MultiHead(Head):
     def _split(self, logits):
         """{name: logits} of a tensor that has them side by side."""
         if isinstance(logits, dict):
-            for head in self._heads:
-                if head.name not in logits:
-                    raise ValueError(f"logits has a missing key: {head.name}. Given keys: {sorted(logits)}")
+            self._check_keys(logits, "logits")
             return logits
         found, begin = {}, 0
         for head in self._heads:
@@ -76,7 +76,15 @@ class MultiHead(Head):
             begin += head.logits_dimension
         return found
 
+    def _check_keys(self, given, what):
+        for head in self._heads:
+            if head.name not in given:
+                raise ValueError(f"{what} has a missing key: {head.name}. Given keys: {sorted(given)}")
+
     def _losses(self, features, mode, logits, labels):
+        if not isinstance(labels, dict):
+            raise ValueError(f"labels must be a dictionary by the names of heads. Given: {labels}")
+        self._check_keys(labels, "labels")
         return {head.name: head.create_loss(features, mode, logits[head.name], labels[head.name]) for head in self._heads}
 
     def _sum(self, made, regularization_losses):

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from thalweg import dtypes, metrics
 from thalweg.estimator.export_outputs import PredictOutput, RegressionOutput
-from thalweg.estimator.heads import Head, dense_labels
-from thalweg.graph.graph import control_dependencies
+from thalweg.estimator.heads import Head, checked_range, dense_labels
 from thalweg.graph.ops import apply
 from thalweg.nn.activations import sigmoid
 from thalweg.nn.loss_functions import log_poisson_loss, sigmoid_cross_entropy_with_logits
-from thalweg.operations import array_ops, checks, math_ops
+from thalweg.operations import math_ops
 from thalweg.saved_model.constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
 if TYPE_CHECKING:
@@ -117,10 +116,8 @@ class LogisticRegressionHead(RegressionHead):
         super().__init__(1, weight_column, loss_reduction, None, sigmoid, name)
 
     def _labels(self, labels, logits):
-        labels = super()._labels(labels, logits)
-        with control_dependencies([checks.assert_non_negative(labels, message="Labels must be in range [0, 1]"),
-                                   checks.assert_less_equal(labels, 1.0, message="Labels must be in range [0, 1]")]):
-            return array_ops.identity(labels)
+        message = "Labels must be in range [0, 1]"
+        return checked_range(super()._labels(labels, logits), 1, message, message)
 
     def _unreduced(self, labels, logits):
         return sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)

@@ -202,10 +202,8 @@ def bucketized_column(source_column: NumericColumn, boundaries: Sequence[float])
         raise ValueError(f"source_column must be a column generated with numeric_column(). Given: {source_column}")
     if len(source_column.shape) > 1:
         raise ValueError(f"source_column must be one-dimensional column. Given: {source_column}")
-    if not boundaries:
+    if boundaries is None or isinstance(boundaries, (list, tuple)) and not boundaries:
         raise ValueError("boundaries must not be empty.")
-    if not isinstance(boundaries, (list, tuple)):
-        raise ValueError("boundaries must be a sorted list.")
-    if any(a >= b for a, b in zip(boundaries, boundaries[1:])):
+    if not isinstance(boundaries, (list, tuple)) or any(a >= b for a, b in zip(boundaries, boundaries[1:])):
         raise ValueError("boundaries must be a sorted list.")
     return BucketizedColumn(source_column, tuple(boundaries))

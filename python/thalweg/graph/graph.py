@@ -151,7 +151,24 @@ class Graph(_core.Graph):
 
     # ---- names ----
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """`name` under the current scope, with _1, _2 ... when it is taken."""
+        """Gives a name that no operation has, under the scope that is open: with _1, _2 ... where it is taken.
+
+        Parameters
+        ----------
+        name : str
+        mark_as_used : bool
+            Whether it counts as taken from now on.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> graph = tw.get_default_graph()
+        >>> graph.unique_name("x"), graph.unique_name("x")
+        ('x', 'x_1')
+        """
         scope = self._state.scope
         if scope:
             name = f"{scope}/{name}"
@@ -348,7 +365,34 @@ class Graph(_core.Graph):
         return found
 
     def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
-        """The Tensor or Operation of a name, or of what stands for one; a KeyError or ValueError where it is not of this graph."""
+        """Gives the Tensor or Operation that a name or an object stands for.
+
+        Parameters
+        ----------
+        obj : str, Tensor, Operation, Variable, or what stands for a tensor
+            "x:0" names a tensor, "x" an operation.
+        allow_tensor, allow_operation : bool
+            What it may be.
+
+        Returns
+        -------
+        Tensor or Operation
+
+        Raises
+        ------
+        KeyError
+            The graph has no such name.
+        ValueError
+            It belongs to another graph, or the name is of the other kind.
+        TypeError
+            It stands for nothing that is allowed.
+
+        Examples
+        --------
+        >>> x = tw.constant(1.0, name="x")
+        >>> tw.get_default_graph().as_graph_element("x:0").name
+        'x:0'
+        """
         convert = getattr(obj, "_as_graph_element", None)
         if convert is not None:
             obj = convert()
@@ -368,7 +412,27 @@ class Graph(_core.Graph):
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """The Operation of a name; a KeyError where there is none."""
+        """Gives the operation of a name.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        Operation
+
+        Raises
+        ------
+        KeyError
+            There is none.
+
+        Examples
+        --------
+        >>> x = tw.constant(1.0, name="x")
+        >>> tw.get_default_graph().get_operation_by_name("x").type
+        'Const'
+        """
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
         if ":" not in name and self._find(name) is None:
@@ -398,7 +462,25 @@ class Graph(_core.Graph):
 
     # ---- messages ----
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
-        """The graph as a message."""
+        """Gives the graph as a message.
+
+        Parameters
+        ----------
+        from_version : int, optional
+            Of no effect: all of the graph is told.
+        add_shapes : bool
+            Of no effect: shapes are inferred where the graph is read.
+
+        Returns
+        -------
+        GraphDef
+
+        Examples
+        --------
+        >>> x = tw.constant(1.0, name="x")
+        >>> [node.name for node in tw.get_default_graph().as_graph_def().node]
+        ['x']
+        """
         from thalweg import messages
         return messages.GraphDef.FromString(self._export(False))
 
@@ -415,7 +497,21 @@ class Graph(_core.Graph):
 
     # ---- collections ----
     def add_to_collection(self, name: str, value: object) -> None:
-        """Puts an object into a collection."""
+        """Puts an object into a collection.
+
+        Parameters
+        ----------
+        name : str
+            The key of the collection.
+        value : object
+
+        Examples
+        --------
+        >>> graph = tw.get_default_graph()
+        >>> graph.add_to_collection("mine", 1)
+        >>> graph.get_collection("mine")
+        [1]
+        """
         self._check_not_finalized()
         self._collections.setdefault(name, []).append(value)
 
@@ -475,7 +571,18 @@ class Graph(_core.Graph):
         return self._finalized
 
     def finalize(self) -> None:
-        """From now on the graph may not be changed."""
+        """Lets the graph stay as it is: making an operation is an error from now on.
+
+        Examples
+        --------
+        >>> graph = tw.get_default_graph()
+        >>> graph.finalize()
+        >>> try:
+        ...     tw.constant(1.0)
+        ... except RuntimeError:
+        ...     print("finalized")
+        finalized
+        """
         self._finalized = True
 
     def _unsafe_unfinalize(self):

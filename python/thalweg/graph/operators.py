@@ -99,7 +99,25 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tensor:
-    """True where just one of the two is."""
+    """Says element by element whether just one of two is true.
+
+    Parameters
+    ----------
+    x, y : bool tensors
+        They are broadcast to each other.
+    name : str
+
+    Returns
+    -------
+    Tensor
+        bool.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.logical_xor([True, True], [True, False])))
+    [False  True]
+    """
     either = apply("LogicalOr", [x, y])
     both = apply("LogicalAnd", [x, y])
     return apply("LogicalAnd", [either, apply("LogicalNot", [both])], name=name)

@@ -153,7 +153,29 @@ class Session(_core.Session):
 
     def make_callable(self, fetches: Fetches, feed_list: Sequence[Any] | None = None,
                       accept_options: bool = False) -> Callable[..., Any]:
-        """A function of the values of `feed_list` that runs `fetches`: names and plan are worked out now."""
+        """Prepares a run: names and plan are worked out now, and a call of what it gives only runs.
+
+        Parameters
+        ----------
+        fetches : Tensor, Operation, name, or structure of such
+        feed_list : list of Tensor or name, optional
+            What the callable's arguments are fed to.
+        accept_options : bool
+            Whether the callable takes `options` and `run_metadata`, too.
+
+        Returns
+        -------
+        callable
+            Takes the values of `feed_list` in order; gives what run() would.
+
+        Examples
+        --------
+        >>> x = tw.placeholder(tw.float32)
+        >>> with tw.Session() as sess:
+        ...     double = sess.make_callable(x * 2.0, [x])
+        ...     print(double(3.0))
+        6.0
+        """
         prepared = self._prepare(fetches, [self._feed(f) for f in feed_list or []])
         if accept_options:
             return lambda *values, options=None, run_metadata=None: prepared(*values, options=options,
@@ -164,14 +186,65 @@ class Session(_core.Session):
         return key if isinstance(key, (str, Tensor)) else self.graph.as_graph_element(key, allow_operation=False)
 
     def partial_run_setup(self, fetches: Fetches, feeds: Sequence[Any] | None = None) -> str:
-        """Names all that partial_run will feed and fetch; gives the handle of the step."""
+        """Begins a step that is fed and fetched in several calls of partial_run().
+
+        Parameters
+        ----------
+        fetches : list of Tensor, Operation or name
+            All that the calls will fetch.
+        feeds : list of Tensor or name, optional
+            All that they will feed.
+
+        Returns
+        -------
+        str
+            The handle of the step.
+
+        Examples
+        --------
+        >>> a, b = tw.placeholder(tw.float32), tw.placeholder(tw.float32)
+        >>> double = a * 2.0
+        >>> total = double + b
+        >>> with tw.Session() as sess:
+        ...     handle = sess.partial_run_setup([double, total], [a, b])
+        ...     print(sess.partial_run(handle, double, {a: 3.0}), sess.partial_run(handle, total, {b: 1.0}))
+        6.0 7.0
+        """
         run = self._partial_run(fetches, [self._feed(f) for f in feeds or []])
         handle = f"partial_run_{id(run)}"
         self._partial_runs[handle] = run
         return handle
 
     def partial_run(self, handle: str, fetches: Fetches, feed_dict: FeedDict | None = None) -> Any:
-        """Runs on in a step that partial_run_setup() began, with more feeds, as far as the fetches need."""
+        """Goes on with a step that partial_run_setup() began, as far as the fetches need.
+
+        Parameters
+        ----------
+        handle : str
+        fetches : Tensor, Operation, name, or structure of such
+            Of those that were set up, each once.
+        feed_dict : dict, optional
+            Feeds of those that were set up, each once.
+
+        Returns
+        -------
+        What run() would give.
+
+        Raises
+        ------
+        RuntimeError
+            The session is closed.
+        ValueError
+            There is no such step.
+
+        Examples
+        --------
+        >>> x = tw.placeholder(tw.float32)
+        >>> y = x * 2.0
+        >>> with tw.Session() as sess:
+        ...     print(sess.partial_run(sess.partial_run_setup([y], [x]), y, {x: 3.0}))
+        6.0
+        """
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
         run = self._partial_runs.get(handle)

@@ -82,26 +82,123 @@ def extract_image_patches(images: TensorLike, ksizes: Sequence[int] | None = Non
 
 
 def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """x itself; a step in which it has another shape fails."""
+    """Gives its input, and lets a step fail in which that has another shape.
+
+    Parameters
+    ----------
+    x : tensor of any type
+    shape : TensorShape, or list of int or None
+        None stands for any size.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        Its shape is known to be this one.
+
+    Raises
+    ------
+    ValueError
+        The shape of `x` is known not to fit; else a step ends with errors.InvalidArgumentError.
+
+    Examples
+    --------
+    >>> x = tw.ensure_shape(tw.placeholder(tw.float32), [None, 3])
+    >>> x.shape.as_list()
+    [None, 3]
+    """
     return apply("EnsureShape", [x], {"shape": as_shape(shape)}, name=name)
 
 
 def reverse_sequence(input: TensorLike, seq_lengths: TensorLike, seq_axis: int | None = None, batch_axis: int | None = None,
                      name: str | None = None, seq_dim: int | None = None, batch_dim: int | None = None) -> Tensor:
-    """The first seq_lengths[i] elements of each sequence turned round."""
+    """Turns the first elements of each sequence of a batch back to front, and leaves the others.
+
+    Parameters
+    ----------
+    input : tensor of any type
+    seq_lengths : int32 or int64 vector
+        How many elements of each sequence are turned.
+    seq_axis : int, optional
+        The dimension of the elements.
+    batch_axis : int, optional
+        The dimension of the sequences; 0 unless given.
+    name : str, optional
+    seq_dim, batch_dim : int, optional
+        The old names of `seq_axis` and `batch_axis`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.reverse_sequence([[1, 2, 3], [4, 5, 6]], [2, 3], seq_axis=1)))
+    [[2 1 3]
+     [6 5 4]]
+    """
     return apply("ReverseSequence", [input, seq_lengths],
                  {"seq_dim": seq_dim if seq_axis is None else seq_axis,
                   "batch_dim": (batch_dim or 0) if batch_axis is None else batch_axis}, name=name)
 
 
 def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: DTypeLike = dtypes.int32, name: str | None = None) -> ListDiff:
-    """What is in x and not in y, and where it stands in x."""
+    """Finds what is in one vector and not in another.
+
+    Parameters
+    ----------
+    x, y : vectors of one type
+    index_dtype : DType
+        int32 or int64: the type of `idx`.
+    name : str, optional
+
+    Returns
+    -------
+    named tuple (out, idx)
+        out: the values, in the order of x. idx: where they stand in x.
+
+    Examples
+    --------
+    >>> values, places = tw.setdiff1d([1, 2, 3, 4], [2, 4])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(values), sess.run(places))
+    [1 3] [0 2]
+    """
     return ListDiff(*apply("ListDiff", [x, y], {"out_idx": index_dtype}, name=name))
 
 
 def searchsorted(sorted_sequence: TensorLike, values: TensorLike, side: str = "left", out_type: DTypeLike = dtypes.int32,
                  name: str | None = None) -> Tensor:
-    """Where `values` would be put into the sorted last dimension of `sorted_sequence`."""
+    """Finds where values would be put into sorted rows.
+
+    Parameters
+    ----------
+    sorted_sequence : tensor, [..., N]
+        Rows that rise.
+    values : tensor of its type, [..., M]
+    side : str
+        "left": before equal ones; "right": behind them.
+    out_type : DType
+        int32 or int64.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `values`.
+
+    Raises
+    ------
+    ValueError
+        There is no such side.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.searchsorted([1, 3, 5], [3, 6])))
+    [1 3]
+    """
     if side not in ("left", "right"):
         raise ValueError(f"side must be either 'right' or 'left'.  Saw: {side}.")
     rows, values = convert_to_tensor(sorted_sequence), convert_to_tensor(values)
@@ -112,7 +209,34 @@ def searchsorted(sorted_sequence: TensorLike, values: TensorLike, side: str = "l
 
 def sparse_to_dense(sparse_indices: TensorLike, output_shape: DynamicShape, sparse_values: TensorLike,
                     default_value: TensorLike = 0, validate_indices: bool = True, name: str | None = None) -> Tensor:
-    """A dense tensor with values at some places and a default elsewhere."""
+    """Makes a dense tensor that has values at some places and a default at all others.
+
+    Parameters
+    ----------
+    sparse_indices : int32 or int64 tensor
+        [N, rank]: a row is a place. A vector of places in a vector, or a scalar for one.
+    output_shape : list of int, or vector of the same type
+    sparse_values : scalar or vector, [N]
+    default_value : scalar tensor_like
+    validate_indices : bool
+        Whether indices must rise and differ.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    errors.InvalidArgumentError
+        In a step: an index lies outside, or the order is not right.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.sparse_to_dense([[0], [2]], [3], [5, 7])))
+    [5 0 7]
+    """
     return apply("SparseToDense", [sparse_indices, output_shape, sparse_values, default_value],
                  {"validate_indices": validate_indices}, name=name)
 
@@ -190,7 +314,27 @@ def sequence_mask(lengths: TensorLike, maxlen: IntLike | None = None, dtype: DTy
 
 
 def repeat(input: TensorLike, repeats: TensorLike, axis: Axis | None = None, name: str | None = None) -> Tensor:
-    """Each element so many times, along an axis or of all."""
+    """Repeats each element.
+
+    Parameters
+    ----------
+    input : tensor_like
+    repeats : int, or int32 or int64 tensor
+        How often: one number, or one for each place along the axis.
+    axis : int, optional
+        The dimension; all elements as one vector unless given.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.repeat([1, 2], [2, 3])))
+    [1 1 2 2 2]
+    """
     with name_scope(name, "Repeat"):
         values, repeats = convert_to_tensor(input), math_ops.cast(repeats, dtypes.int32)
         if axis is None:
@@ -222,7 +366,26 @@ def parallel_stack(values: Sequence[TensorLike], name: str = "parallel_stack") -
 
 
 def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
-    """Row i of the indices chooses within part i of params."""
+    """Gathers within each part of a batch: row i of the indices chooses within part i.
+
+    Parameters
+    ----------
+    params : tensor of any type, [..., N, ...]
+    indices : integer tensor
+        Its dimensions but the last are the first ones of `params`.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.batch_gather([[1, 2], [3, 4]], [[1], [0]])))
+    [[2]
+     [3]]
+    """
     with name_scope(name, "BatchGather", [params, indices]):
         indices = convert_to_tensor(indices, name="indices")
         if indices.shape.ndims is None:
@@ -231,12 +394,51 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
 
 
 def broadcast_dynamic_shape(shape_x: DynamicShape, shape_y: DynamicShape) -> Tensor:
-    """The shape of what is computed, element by element, of tensors of two shapes."""
+    """Computes the shape that two shapes are broadcast to, in a step.
+
+    Parameters
+    ----------
+    shape_x, shape_y : list of int, or int32 or int64 vector
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    errors.InvalidArgumentError
+        In a step: the shapes do not go together.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.broadcast_dynamic_shape([2, 1], [1, 3])))
+    [2 3]
+    """
     return apply("BroadcastArgs", [shape_x, shape_y])
 
 
 def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShape:
-    """As broadcast_dynamic_shape for shapes that are known, at least in part."""
+    """Computes the shape that two shapes are broadcast to, as far as they are known before a step.
+
+    Parameters
+    ----------
+    shape_x, shape_y : TensorShape, or list of int or None
+
+    Returns
+    -------
+    TensorShape
+
+    Raises
+    ------
+    ValueError
+        The shapes do not go together.
+
+    Examples
+    --------
+    >>> tw.broadcast_static_shape(tw.TensorShape([2, 1]), tw.TensorShape([1, 3])).as_list()
+    [2, 3]
+    """
     a, b = as_shape(shape_x), as_shape(shape_y)
     if a.ndims is None or b.ndims is None:
         return TensorShape(None)
@@ -283,7 +485,34 @@ def _known(value):
 
 
 def meshgrid(*args: TensorLike, **kwargs: object) -> list[Tensor]:
-    """Coordinates of all points of a grid."""
+    """Makes the coordinates of all points of a grid.
+
+    Parameters
+    ----------
+    *args : vectors
+        The coordinates along each dimension.
+    **kwargs
+        `indexing`: "xy", where the first two dimensions are columns and rows, or "ij". `name`: str.
+
+    Returns
+    -------
+    list of Tensor
+        For each vector a tensor of the grid's shape.
+
+    Raises
+    ------
+    TypeError
+        There is no such argument.
+    ValueError
+        There is no such indexing.
+
+    Examples
+    --------
+    >>> x, y = tw.meshgrid([1, 2], [3, 4])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(x).tolist(), sess.run(y).tolist())
+    [[1, 2], [1, 2]] [[3, 3], [4, 4]]
+    """
     indexing, name = kwargs.pop("indexing", "xy"), kwargs.pop("name", "meshgrid")
     if kwargs:
         raise TypeError(f"'{sorted(kwargs)[0]}' is an invalid keyword argument for this function")

@@ -225,7 +225,25 @@ def shape_internal(input: TensorLike, name: str | None = None, optimize: bool = 
 
 
 def shape_n(input: Sequence[TensorLike], out_type: DTypeLike = dtypes.int32, name: str | None = None) -> list[Tensor]:
-    """The shapes of several tensors."""
+    """Gives the shapes of several tensors.
+
+    Parameters
+    ----------
+    input : list of tensors of one type
+    out_type : DType
+        int32 or int64.
+    name : str, optional
+
+    Returns
+    -------
+    list of Tensor
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.shape_n([[1, 2, 3], [4]])))
+    [array([3], dtype=int32), array([1], dtype=int32)]
+    """
     return apply("ShapeN", [input], {"out_type": out_type}, name=name)
 
 
@@ -259,7 +277,24 @@ def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = dtype
 
 
 def rank(input: TensorLike, name: str | None = None) -> Tensor:
-    """How many dimensions there are."""
+    """Gives the number of dimensions of a tensor, as a tensor.
+
+    Parameters
+    ----------
+    input : tensor_like
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        An int32 scalar.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.rank([[1, 2], [3, 4]])))
+    2
+    """
     x = convert_to_tensor(input)
     if x.shape.ndims is not None:
         return constant(x.shape.ndims, dtypes.int32, name=name or "Rank")
@@ -690,7 +725,31 @@ def transpose(a: TensorLike, perm: IntsLike | None = None, name: str = "transpos
 
 
 def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
-    """The last two dimensions swapped."""
+    """Swaps the last two dimensions of a tensor.
+
+    Parameters
+    ----------
+    a : tensor of rank 2 or more
+    name : str
+    conjugate : bool
+        Whether complex elements are conjugated, too.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        The rank is less than 2.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.matrix_transpose([[1, 2], [3, 4]])))
+    [[1 3]
+     [2 4]]
+    """
     a = convert_to_tensor(a)
     if a.shape.ndims is None:
         return transpose(a, swapped_order(a, -2), name=name, conjugate=conjugate)
@@ -970,7 +1029,35 @@ def one_hot(indices: TensorLike, depth: IntLike, on_value: TensorLike | None = N
 
 
 def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None) -> Tensor:
-    """x where the condition holds, else y; without them the indices where it does."""
+    """Takes elements of x where a condition holds and those of y elsewhere; without x and y it gives the places where the condition holds.
+
+    Parameters
+    ----------
+    condition : bool tensor
+        Of the shape of x, or a vector that chooses rows.
+    x, y : tensor_like, optional
+        Of one type and shape; both or none.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        Of the type of x; or int64, [N, rank]: a row is a place.
+
+    Raises
+    ------
+    ValueError
+        One of x and y is given alone.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.where([True, False], [1, 2], [10, 20])))
+    ...     print(sess.run(tw.where([True, False, True])))
+    [ 1 20]
+    [[0]
+     [2]]
+    """
     if (x is None) != (y is None):
         raise ValueError("x and y must both be non-None or both be None.")
     if x is None:
@@ -980,17 +1067,82 @@ def where(condition: TensorLike, x: TensorLike | None = None, y: TensorLike | No
 
 
 def reverse(tensor: TensorLike, axis: IntsLike, name: str | None = None) -> Tensor:
-    """Back to front along `axis`."""
+    """Turns a tensor back to front along dimensions.
+
+    Parameters
+    ----------
+    tensor : tensor of any type
+    axis : list of int, or int32 or int64 vector
+        The dimensions; negative ones count from the end.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.reverse([[1, 2], [3, 4]], axis=[1])))
+    [[2 1]
+     [4 3]]
+    """
     return apply("ReverseV2", [tensor, axis], name=name)
 
 
 def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> UniqueOutputs:
-    """The different values of a vector, in the order in which they come first, and for each element the place of its value."""
+    """Finds the different values of a vector.
+
+    Parameters
+    ----------
+    x : vector of any type
+    out_idx : DType
+        int32 or int64: the type of `idx`.
+    name : str, optional
+
+    Returns
+    -------
+    named tuple (y, idx)
+        y: the values, in the order in which they come first. idx: for each element of x the place of its value in y.
+
+    Examples
+    --------
+    >>> values, places = tw.unique([5, 7, 5])
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(values), sess.run(places))
+    [5 7] [0 1 0]
+    """
     return apply("Unique", [x], {"out_idx": out_idx}, name=name)
 
 
 def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask", axis: IntLike | None = None) -> Tensor:
-    """The rows where the mask holds."""
+    """Keeps the rows for which a mask is true.
+
+    Parameters
+    ----------
+    tensor : tensor of any type
+    mask : bool tensor of known rank K
+        Its shape is that of dimensions `axis` to `axis` + K - 1 of `tensor`.
+    name : str
+    axis : int, optional
+        The first dimension that the mask is for; 0 unless given.
+
+    Returns
+    -------
+    Tensor
+        The dimensions of the mask become one.
+
+    Raises
+    ------
+    ValueError
+        The mask is a scalar, or its shape does not fit.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.boolean_mask([1, 2, 3], [True, False, True])))
+    [1 3]
+    """
     tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask)
     if mask.dtype.base_dtype is not dtypes.bool:
         mask = apply("NotEqual", [mask, apply("ZerosLike", [mask])])
@@ -1013,7 +1165,30 @@ def boolean_mask(tensor: TensorLike, mask: TensorLike, name: str = "boolean_mask
 
 
 def broadcast_to(input: TensorLike, shape: DynamicShape, name: str | None = None) -> Tensor:
-    """The tensor, repeated along dimensions of size 1 and new ones, until it has the shape."""
+    """Repeats a tensor along dimensions of size 1, and along new first ones, until it has a shape.
+
+    Parameters
+    ----------
+    input : tensor of any type
+    shape : list of int, or int32 or int64 vector
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        The shape is none that the tensor can be broadcast to, where that is known; else a step ends with errors.InvalidArgumentError.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.broadcast_to([1, 2], [2, 2])))
+    [[1 2]
+     [1 2]]
+    """
     return apply("BroadcastTo", [input, _shape_value(shape)], name=name)
 
 
@@ -1038,5 +1213,21 @@ def tuple_(tensors: Sequence[T], name: str | None = None, control_inputs: Sequen
 
 
 def guarantee_const(input: TensorLike, name: str | None = None) -> Tensor:
-    """The same value, which the caller says never changes."""
+    """Gives its input, which the caller says never changes.
+
+    Parameters
+    ----------
+    input : tensor_like
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.guarantee_const([1, 2])))
+    [1 2]
+    """
     return apply("GuaranteeConst", [input], name=name)

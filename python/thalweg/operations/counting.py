@@ -16,7 +16,29 @@ if TYPE_CHECKING:
 
 def bincount(arr: TensorLike, weights: TensorLike | None = None, minlength: TensorLike | None = None,
              maxlength: TensorLike | None = None, dtype: DTypeLike = dtypes.int32) -> Tensor:
-    """How often each number from 0 on occurs, or the sums of the weights of each."""
+    """Counts how often each number from 0 on occurs, or sums the weights of each.
+
+    Parameters
+    ----------
+    arr : int32 tensor
+        Of numbers that are not negative.
+    weights : tensor of the shape of `arr`, optional
+    minlength, maxlength : scalar tensor_like, optional
+        The least and the greatest length of the result; larger numbers than fit are left out.
+    dtype : DType
+        Of the counts; with weights their type counts.
+
+    Returns
+    -------
+    Tensor
+        A vector.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.bincount([1, 1, 3])))
+    [0 2 0 1]
+    """
     with name_scope(None, "bincount"):
         arr = convert_to_tensor(arr, dtype=dtypes.int32, name="arr")
         present = apply("Greater", [math_ops.reduce_prod(array_ops.shape(arr)), 0])
@@ -31,7 +53,28 @@ def bincount(arr: TensorLike, weights: TensorLike | None = None, minlength: Tens
 
 def histogram_fixed_width_bins(values: TensorLike, value_range: TensorLike, nbins: IntLike = 100, dtype: DTypeLike = dtypes.int32,
                                name: str | None = None) -> Tensor:
-    """The number of the bin of each value; those outside the range are in the first and the last."""
+    """Gives the number of the bin of each value; values outside the range belong to the first and the last bin.
+
+    Parameters
+    ----------
+    values : numeric tensor
+    value_range : vector of two numbers of its type
+    nbins : int, or scalar int32 tensor
+    dtype : DType
+        Of the numbers of bins.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `values`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.histogram_fixed_width_bins([-1.0, 0.0, 2.5, 9.0], [0.0, 5.0], nbins=5)))
+    [0 0 2 4]
+    """
     with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
         values = convert_to_tensor(values, name="values")
         low_high = convert_to_tensor(value_range, name="value_range")

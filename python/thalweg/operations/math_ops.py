@@ -56,7 +56,24 @@ to_bfloat16 = _caster("ToBFloat16", dtypes.bfloat16)
 
 
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
-    """cast, with values beyond the new type's range at its ends."""
+    """Converts a tensor to another type; values beyond its range become the nearest ones in it.
+
+    Parameters
+    ----------
+    value : numeric tensor
+    dtype : DType
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.saturate_cast([-1.0, 300.0], tw.uint8)))
+    [  0 255]
+    """
     dtype = dtypes.as_dtype(dtype).base_dtype
     value = convert_to_tensor(value, name="value")
     if value.dtype.min < dtype.min:
@@ -67,7 +84,24 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
 
 
 def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """x / y by Python's rules."""
+    """Divides element by element by the rules of Python 3: integers give real numbers.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        They are broadcast to each other.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.divide([7, 8], 2)))
+    [3.5 4. ]
+    """
     return truediv(x, y, name)
 
 
@@ -132,7 +166,33 @@ def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
 
 def accumulate_n(inputs: Sequence[TensorLike], shape: ShapeLike = None, tensor_dtype: DTypeLike | None = None,
                  name: str | None = None) -> Tensor:
-    """The sum of tensors of one shape, as add_n."""
+    """Sums tensors of one shape, as tw.add_n does.
+
+    Parameters
+    ----------
+    inputs : list of tensors
+        Of one type and shape.
+    shape : TensorShape, optional
+        That shape.
+    tensor_dtype : DType, optional
+        That type.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        The list is empty, or types or shapes differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.accumulate_n([[1.0], [2.0], [3.0]])))
+    [6.]
+    """
     return add_n(inputs, name=name)
 
 
@@ -186,7 +246,31 @@ def _tensordot_of_any_rank(a, b, axes, name):
 
 
 def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: str | None = None) -> Tensor:
-    """Sum of products over pairs of dimensions: the last and first `axes` ones, or those that two lists name."""
+    """Sums the products of two tensors over pairs of their dimensions.
+
+    Parameters
+    ----------
+    a, b : tensors of one type
+    axes : int, or two lists of int
+        A number N: the last N dimensions of a and the first N of b. Lists: the dimensions of a, and those of b.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        Its dimensions are the others of a, then the others of b.
+
+    Raises
+    ------
+    ValueError
+        The lists differ in length, or sizes differ.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.tensordot([[1, 2], [3, 4]], [1, 10], axes=1)))
+    [21 43]
+    """
     with name_scope(name, "Tensordot", [a, b]) as scope:
         a = convert_to_tensor(a, dtype=dtype_beside(a, b), name="a")
         b = convert_to_tensor(b, dtype=a.dtype.base_dtype if not is_dense(b) else None, name="b")
@@ -310,7 +394,29 @@ reduce_any = _reduction("Any", "Whether any is true,", "True [False  True]", "[[
 
 def reduce_logsumexp(input_tensor: TensorLike, axis: Axis | None = None, keepdims: bool | None = None, name: str | None = None,
                      reduction_indices: Axis | None = None, keep_dims: bool | None = None) -> Tensor:
-    """log(sum(exp(x))) without overflow."""
+    """Computes log(sum(exp(x))) over dimensions, without overflow.
+
+    Parameters
+    ----------
+    input_tensor : tensor of a floating type
+    axis : int or list of int, optional
+        The dimensions; all unless given.
+    keepdims : bool, optional
+        Whether they stay, with size 1.
+    name : str, optional
+    reduction_indices, keep_dims : optional
+        The old names of `axis` and `keepdims`.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.reduce_logsumexp([1000.0, 1000.0])).round(3))
+    1000.693
+    """
     axis = deprecated_argument_lookup("axis", axis, "reduction_indices", reduction_indices)
     keepdims = deprecated_argument_lookup("keepdims", keepdims, "keep_dims", keep_dims)
     with name_scope(name, "ReduceLogSumExp", [input_tensor]):
@@ -330,7 +436,36 @@ def reduce_logsumexp(input_tensor: TensorLike, axis: Axis | None = None, keepdim
 def count_nonzero(input_tensor: TensorLike | None = None, axis: Axis | None = None, keepdims: bool | None = None,
                   dtype: DTypeLike = dtypes.int64, name: str | None = None, reduction_indices: Axis | None = None,
                   keep_dims: bool | None = None, input: TensorLike | None = None) -> Tensor:
-    """How many elements are not zero."""
+    """Counts the elements that are not zero; of strings those that are not empty.
+
+    Parameters
+    ----------
+    input_tensor : tensor of any type
+    axis : int or list of int, optional
+        Over which dimensions; all unless given.
+    keepdims : bool, optional
+        Whether they stay, with size 1.
+    dtype : DType
+        Of the counts.
+    name : str, optional
+    reduction_indices, keep_dims, input : optional
+        Other names of `axis`, `keepdims` and `input_tensor`.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        Both names of an argument are given, or no tensor.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.count_nonzero([[0, 1], [2, 3]], axis=0)))
+    [1 2]
+    """
     if (input_tensor is None) == (input is None):
         raise ValueError("count_nonzero takes one of 'input_tensor' and 'input'")
     x = convert_to_tensor(input if input_tensor is None else input_tensor)
@@ -411,12 +546,56 @@ def argmin(input: TensorLike, axis: IntLike | None = None, name: str | None = No
 
 
 def cumsum(x: TensorLike, axis: IntLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
-    """Sums of what came before along `axis`."""
+    """Computes the sums of all elements up to each one, along a dimension.
+
+    Parameters
+    ----------
+    x : numeric tensor
+    axis : int, or scalar int32 tensor
+    exclusive : bool
+        Whether the element itself is left out.
+    reverse : bool
+        Whether sums begin at the end.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.cumsum([1, 2, 3])), sess.run(tw.cumsum([1, 2, 3], exclusive=True)))
+    [1 3 6] [0 1 3]
+    """
     return apply("Cumsum", [x, axis], {"exclusive": exclusive, "reverse": reverse}, name=name)
 
 
 def cumprod(x: TensorLike, axis: IntLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor:
-    """Products of what came before along `axis`."""
+    """Computes the products of all elements up to each one, along a dimension.
+
+    Parameters
+    ----------
+    x : numeric tensor
+    axis : int, or scalar int32 tensor
+    exclusive : bool
+        Whether the element itself is left out.
+    reverse : bool
+        Whether products begin at the end.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.cumprod([2, 3, 4])))
+    [ 2  6 24]
+    """
     return apply("Cumprod", [x, axis], {"exclusive": exclusive, "reverse": reverse}, name=name)
 
 
@@ -500,7 +679,25 @@ def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """True where x != y."""
+    """Says element by element whether two tensors differ.
+
+    Parameters
+    ----------
+    x, y : tensor_like
+        Of one type; they are broadcast to each other.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        bool.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.not_equal([1, 2], [1, 3])))
+    [False  True]
+    """
     return apply("NotEqual", [x, y], name=name)
 
 

@@ -18,7 +18,27 @@ if TYPE_CHECKING:
 
 def reduce_variance(input_tensor: TensorLike, axis: Axis | None = None, keepdims: bool = False,
                     name: str | None = None) -> Tensor:
-    """The mean of squared distances from the mean."""
+    """Computes the mean of the squared distances from the mean, over dimensions.
+
+    Parameters
+    ----------
+    input_tensor : tensor of a floating type
+    axis : int or list of int, optional
+        The dimensions; all unless given.
+    keepdims : bool
+        Whether they stay, with size 1.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.math.reduce_variance([1.0, 3.0])))
+    1.0
+    """
     with name_scope(name or "reduce_variance"):
         x = convert_to_tensor(input_tensor)
         if not isinstance(x, Tensor):  # rows differ from a mean of all of them in shape
@@ -30,7 +50,27 @@ def reduce_variance(input_tensor: TensorLike, axis: Axis | None = None, keepdims
 
 
 def reduce_std(input_tensor: TensorLike, axis: Axis | None = None, keepdims: bool = False, name: str | None = None) -> Tensor:
-    """The square root of the variance."""
+    """Computes the standard deviation, the square root of the variance, over dimensions.
+
+    Parameters
+    ----------
+    input_tensor : tensor of a floating type
+    axis : int or list of int, optional
+        The dimensions; all unless given.
+    keepdims : bool
+        Whether they stay, with size 1.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.math.reduce_std([1.0, 3.0])))
+    1.0
+    """
     with name_scope(name or "reduce_std"):
         return apply("Sqrt", [reduce_variance(input_tensor, axis, keepdims)])
 
@@ -51,7 +91,30 @@ def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
 
 
 def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> Tensor:
-    """The polynomial of these coefficients, the highest first, at x."""
+    """Computes the value of a polynomial.
+
+    Parameters
+    ----------
+    coeffs : list of tensor_like
+        The coefficients, that of the highest power first.
+    x : tensor_like
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        `coeffs` is no list.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.math.polyval([1.0, 0.0, 2.0], 3.0)))
+    11.0
+    """
     with name_scope(name, "polyval", [*coeffs, x] if isinstance(coeffs, (list, tuple)) else [x]) as scope:
         x = convert_to_tensor(x, name="x")
         if len(coeffs) < 1:
@@ -85,7 +148,27 @@ def _counts(segment_ids, num_segments, like):
 
 
 def unsorted_segment_mean(data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None) -> Tensor:
-    """The mean of the rows of each segment."""
+    """Computes the mean of the rows with the same segment id.
+
+    Parameters
+    ----------
+    data : numeric tensor
+    segment_ids : integer tensor
+        Its shape begins that of `data`.
+    num_segments : int, or scalar integer tensor
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        [num_segments, ...]; 0 for a segment without rows.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.unsorted_segment_mean([1.0, 3.0, 5.0], [0, 0, 1], 2)))
+    [2. 5.]
+    """
     with name_scope(name, "UnsortedSegmentMean"):
         data = convert_to_tensor(data)
         return math_ops.unsorted_segment_sum(data, segment_ids, num_segments) / _counts(segment_ids, num_segments, data)

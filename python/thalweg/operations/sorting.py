@@ -49,7 +49,31 @@ def _best_first(values, axis, rising):
 
 
 def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None) -> Tensor:
-    """The values in order along an axis."""
+    """Sorts along a dimension.
+
+    Parameters
+    ----------
+    values : numeric tensor
+    axis : int
+    direction : str
+        "ASCENDING" or "DESCENDING".
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        There is no such direction.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.sort([3, 1, 2])))
+    [1 2 3]
+    """
     with name_scope(name, "sort"):
         values = convert_to_tensor(values)
         return _best_first(values, *_axis_and_order(values, axis, direction))[0]
@@ -57,7 +81,29 @@ def sort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name:
 
 def argsort(values: TensorLike, axis: int = -1, direction: str = "ASCENDING", stable: bool = False,
             name: str | None = None) -> Tensor:
-    """The places of the values in order along an axis; equal ones keep theirs."""
+    """Gives the places of the values in the order in which they sort, along a dimension; equal ones keep their order.
+
+    Parameters
+    ----------
+    values : numeric tensor
+    axis : int
+    direction : str
+        "ASCENDING" or "DESCENDING".
+    stable : bool
+        Of no effect: it always is.
+    name : str, optional
+
+    Returns
+    -------
+    Tensor
+        int32.
+
+    Examples
+    --------
+    >>> with tw.Session() as sess:
+    ...     print(sess.run(tw.argsort([3, 1, 2])))
+    [1 2 0]
+    """
     with name_scope(name, "argsort"):
         values = convert_to_tensor(values)
         return _best_first(values, *_axis_and_order(values, axis, direction))[1]

@@ -222,7 +222,6 @@ class Function:
             raise TypeError(f"input_signature must be either a tuple or a list, received {type(input_signature)}")
         self._python_function, self._input_signature = python_function, input_signature
         self._features, self._is_converted = features, is_converted
-        self._traced_function = None if is_converted else python_function
         self._name = name or getattr(python_function, "__name__", "function").replace("<lambda>", "lambda")
         self._parameters = inspect.signature(python_function)
         self._traces = weakref.WeakKeyDictionary()  # graph -> {signature: ConcreteFunction}
@@ -286,11 +285,10 @@ class Function:
 
     def _trace(self, args, kwargs, specs):
         first, self._called = not self._called, True
-        if self._traced_function is None:
-            self._traced_function = conversion.traced(self._python_function, feature_set(self._features))
-        made = ConcreteFunction(self._traced_function, self._name, args, kwargs, specs, first)
+        function = conversion.traced(self._python_function, feature_set(self._features)) if self._is_converted else self._python_function
+        made = ConcreteFunction(function, self._name, args, kwargs, specs, first)
         if made.made_variables:  # they are there now: what calls do must make none
-            made = ConcreteFunction(self._traced_function, self._name, args, kwargs, specs, False)
+            made = ConcreteFunction(function, self._name, args, kwargs, specs, False)
         return made
 
     def _names_of(self, args):

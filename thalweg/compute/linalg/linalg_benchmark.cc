@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "thalweg/compute/linalg/linalg.h"
+#include "thalweg/tensor/dtype.h"
 
 namespace thalweg::compute {
 namespace {

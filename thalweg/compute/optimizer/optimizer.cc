@@ -110,7 +110,10 @@ Status RunRows(Work& work, const StorageType& type, const UpdateRows& rows, cons
   });
 }
 
-Status CheckType(DType dtype, const StorageType& type) {
+Status CheckUpdate(DType dtype, const StorageType& type, UpdateRule rule) {
+  if (static_cast<int>(rule) >= kUpdateRules) {
+    return Unimplemented("no vectorized update of rule ", static_cast<int>(rule));
+  }
   if (type.ok && (type.compute == kEwFloat || type.compute == kEwDouble)) return OkStatus();
   return Unimplemented("optimizer update of elements of type ", dtype);
 }
@@ -129,14 +132,14 @@ UpdateScalars AdamScalars(DType dtype, double lr, double beta1, double beta2, do
 
 Status RunUpdate(Work& work, DType dtype, int64_t n, const Update& update) {
   const StorageType type = StorageTypeOf(dtype);
-  RETURN_IF_ERROR(CheckType(dtype, type));
+  RETURN_IF_ERROR(CheckUpdate(dtype, type, update.rule));
   return type.compute == kEwFloat ? RunDense<float>(work, type, n, update)
                                   : RunDense<double>(work, type, n, update);
 }
 
 Status RunSparseUpdate(Work& work, DType dtype, const UpdateRows& rows, const Update& update) {
   const StorageType type = StorageTypeOf(dtype);
-  RETURN_IF_ERROR(CheckType(dtype, type));
+  RETURN_IF_ERROR(CheckUpdate(dtype, type, update.rule));
   return type.compute == kEwFloat ? RunRows<float>(work, type, rows, update)
                                   : RunRows<double>(work, type, rows, update);
 }

@@ -8,8 +8,7 @@
 //
 // rule              slots            scalars
 // kGradientDescent                   lr
-// kMomentum         accum            lr, momentum        accum = accum * momentum + g;
-//                                                        var -= lr * accum
+// kMomentum         accum            lr, momentum        a = accum * momentum + g; var -= lr * a
 // kNesterov         accum            lr, momentum        ...; var -= lr * g + lr * momentum * accum
 // kAdagrad          accum            lr                  accum += g^2; var -= lr * g / sqrt(accum)
 // kAdagradV2        accum            lr, epsilon         ...; var -= lr * g / (sqrt(accum) + e)
@@ -19,9 +18,9 @@
 // kAdam             m, v             AdamScalars                   epsilon outside the root
 // kAdamNesterov     m, v             AdamScalars
 //
-// Types: float, double; half and bfloat16 through float. A complex or integer type is
-// Unimplemented. Sparse: with `indices`, row i of grad ([count, inner]) updates row indices[i] of
-// var and slots, in the order of i; indices must be checked by the caller.
+// Types: float, double; half and bfloat16 through float. A complex or integer type, and a rule that
+// is not here (plain.h has them), is Unimplemented. Sparse: row i of grad ([count, inner]) updates
+// row indices[i] of var and slots, in the order of i; the caller checks the indices.
 #pragma once
 
 #include "thalweg/compute/work.h"
@@ -40,8 +39,15 @@ enum class UpdateRule : uint8_t {
   kCenteredRmsProp,
   kAdam,
   kAdamNesterov,
+  // From here on by RunPlain alone (plain.h).
+  kAdaMax,
+  kAddSign,
+  kPowerSign,
+  kAmsgrad,
+  kKerasMomentum,
+  kKerasNesterov,
 };
-inline constexpr int kUpdateRules = 10;
+inline constexpr int kUpdateRules = 10;  // that have vectorized loops: the first ones
 inline constexpr int kUpdateScalars = 4;
 
 struct UpdateScalars {

@@ -91,6 +91,8 @@ State Expected(UpdateRule rule, State s) {
       s.var -= rate * m / (std::sqrt(k[1]) + kEpsilon);
       break;
     }
+    default:
+      ADD_FAILURE() << "rule " << static_cast<int>(rule);
   }
   return s;
 }
@@ -291,9 +293,13 @@ TEST(OptimizerTest, FollowsTensorFlowsRecordedSteps) {
   }
 }
 
-TEST(OptimizerTest, OtherTypesAreUnimplemented) {
+TEST(OptimizerTest, OtherTypesAndRulesAreUnimplemented) {
   TestWork work;
   EXPECT_EQ(RunUpdate(work, DType::kInt32, 1, {.rule = UpdateRule::kGradientDescent}).code(),
+            Code::kUnimplemented);
+  EXPECT_EQ(RunUpdate(work, DType::kFloat, 1, {.rule = UpdateRule::kAdaMax}).code(),
+            Code::kUnimplemented);
+  EXPECT_EQ(RunSparseUpdate(work, DType::kFloat, {}, {.rule = UpdateRule::kKerasNesterov}).code(),
             Code::kUnimplemented);
 }
 

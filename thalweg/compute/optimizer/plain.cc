@@ -66,18 +66,18 @@ void Adam(const Element<T>& e, const T* s, bool nesterov) {
 
 // Rules that compare numbers.
 template <class T>
-void OrderedStep(PlainRule rule, const Element<T>& e, const T* s) {
+void OrderedStep(UpdateRule rule, const Element<T>& e, const T* s) {
   switch (rule) {
-    case PlainRule::kAdaMax:
+    case UpdateRule::kAdaMax:
       e.a += (e.g - e.a) * (T(1) - s[1]);
       e.b = std::max(s[2] * e.b, std::abs(e.g));
       e.var -= s[0] / (T(1) - s[4]) * (e.a / (e.b + s[3]));
       return;
-    case PlainRule::kAddSign:
+    case UpdateRule::kAddSign:
       e.a = e.a * s[3] + e.g * (T(1) - s[3]);
       e.var -= s[0] * (s[1] + s[2] * Sign(e.g) * Sign(e.a)) * e.g;
       return;
-    case PlainRule::kPowerSign:
+    case UpdateRule::kPowerSign:
       e.a = e.a * s[3] + e.g * (T(1) - s[3]);
       e.var -= s[0] * std::exp(s[1] * s[2] * Sign(e.g) * Sign(e.a)) * e.g;
       return;
@@ -90,31 +90,31 @@ void OrderedStep(PlainRule rule, const Element<T>& e, const T* s) {
 }
 
 template <class T>
-void Step(PlainRule rule, bool update_slots, const Element<T>& e, const T* s) {
+void Step(UpdateRule rule, bool update_slots, const Element<T>& e, const T* s) {
   switch (rule) {
-    case PlainRule::kGradientDescent:
+    case UpdateRule::kGradientDescent:
       e.var -= e.g * s[0];
       return;
-    case PlainRule::kMomentum:
-    case PlainRule::kNesterov:
+    case UpdateRule::kMomentum:
+    case UpdateRule::kNesterov:
       e.a = e.a * s[1] + e.g;
-      e.var -= rule == PlainRule::kNesterov ? e.g * s[0] + e.a * s[1] * s[0] : e.a * s[0];
+      e.var -= rule == UpdateRule::kNesterov ? e.g * s[0] + e.a * s[1] * s[0] : e.a * s[0];
       return;
-    case PlainRule::kAdagrad:
-    case PlainRule::kAdagradV2:
-      return Adagrad(e, s, update_slots, rule == PlainRule::kAdagradV2);
-    case PlainRule::kAdadelta:
+    case UpdateRule::kAdagrad:
+    case UpdateRule::kAdagradV2:
+      return Adagrad(e, s, update_slots, rule == UpdateRule::kAdagradV2);
+    case UpdateRule::kAdadelta:
       return Adadelta(e, s);
-    case PlainRule::kRmsProp:
-    case PlainRule::kCenteredRmsProp:
-      return RmsProp(e, s, rule == PlainRule::kCenteredRmsProp);
-    case PlainRule::kAdam:
-    case PlainRule::kAdamNesterov:
-      return Adam(e, s, rule == PlainRule::kAdamNesterov);
-    case PlainRule::kKerasMomentum:
-    case PlainRule::kKerasNesterov:
+    case UpdateRule::kRmsProp:
+    case UpdateRule::kCenteredRmsProp:
+      return RmsProp(e, s, rule == UpdateRule::kCenteredRmsProp);
+    case UpdateRule::kAdam:
+    case UpdateRule::kAdamNesterov:
+      return Adam(e, s, rule == UpdateRule::kAdamNesterov);
+    case UpdateRule::kKerasMomentum:
+    case UpdateRule::kKerasNesterov:
       e.a = e.a * s[1] - e.g * s[0];
-      e.var += rule == PlainRule::kKerasNesterov ? e.a * s[1] - e.g * s[0] : e.a;
+      e.var += rule == UpdateRule::kKerasNesterov ? e.a * s[1] - e.g * s[0] : e.a;
       return;
     default:
       if constexpr (kIsReal<T>) OrderedStep(rule, e, s);
@@ -152,8 +152,8 @@ void Run(const PlainUpdate& update, int64_t target, int64_t source, int64_t n) {
   }
 }
 
-Result<UpdateRun<PlainUpdate>> RunFor(DType dtype, PlainRule rule) {
-  const bool compares = rule >= PlainRule::kAdaMax && rule <= PlainRule::kAmsgrad;
+Result<UpdateRun<PlainUpdate>> RunFor(DType dtype, UpdateRule rule) {
+  const bool compares = rule >= UpdateRule::kAdaMax && rule <= UpdateRule::kAmsgrad;
   if (!compares && dtype == DType::kComplex64) {
     return &Run<std::complex<float>, std::complex<float>>;
   }

@@ -2,11 +2,11 @@
 // Optimizer updates element by element, for the rules and types that the vectorized loops of
 // optimizer.h do not have: complex numbers, slots that stay as they are, rare rules.
 //
-//   PlainUpdate update{.rule = PlainRule::kAddSign, .var = var, .slots = {m}, .grad = grad};
+//   PlainUpdate update{.rule = UpdateRule::kAddSign, .var = var, .slots = {m}, .grad = grad};
 //   update.scalars = {lr, alpha, sign_decay, beta};
 //   RETURN_IF_ERROR(RunPlain(work, dtype, n, update));
 //
-// Up to kAdamNesterov the rules, slots and scalars are those of UpdateRule, in the same order.
+// Up to kAdamNesterov slots and scalars of a rule are those of optimizer.h, in the same order.
 // Then:
 //
 // kAdaMax         m, v        lr, beta1, beta2, epsilon, beta1_power
@@ -24,32 +24,12 @@
 #include <array>
 #include <complex>
 
-#include "thalweg/compute/work.h"
-#include "thalweg/tensor/dtype.h"
+#include "thalweg/compute/optimizer/optimizer.h"
 
 namespace thalweg::compute {
 
-enum class PlainRule : uint8_t {
-  kGradientDescent,
-  kMomentum,
-  kNesterov,
-  kAdagrad,
-  kAdagradV2,
-  kAdadelta,
-  kRmsProp,
-  kCenteredRmsProp,
-  kAdam,
-  kAdamNesterov,
-  kAdaMax,
-  kAddSign,
-  kPowerSign,
-  kAmsgrad,
-  kKerasMomentum,
-  kKerasNesterov,
-};
-
 struct PlainUpdate {
-  PlainRule rule;
+  UpdateRule rule;
   bool update_slots = true;  // of kAdagrad and kAdagradV2
   void* var = nullptr;
   void* slots[3] = {};

@@ -22,6 +22,12 @@ inline constexpr char kGrownBytes[] =
     "33\x05\xc0\x12\x04\x00\x00\x80?\x1a\x02\x10\x01\"\x08\x08\x01\x10\x01\x18\x01 \x03";
 inline const std::string kGrownTree(kGrownBytes, sizeof(kGrownBytes) - 1);
 
+// What an ensemble or a stream holds stays charged where it was charged first.
+inline Allocator& TreesAllocator() {
+  static const AllocatorPtr allocator = MakeCpuAllocator();
+  return *allocator;
+}
+
 template <class T>
 Tensor HandleTo(RefPtr<T> resource) {
   ResourceHandle::Place place;
@@ -34,9 +40,8 @@ Tensor HandleTo(RefPtr<T> resource) {
 inline Tensor EnsembleHandle(std::string_view bytes, int64_t stamp = 0) {
   auto trees =
       RefPtr<TreeEnsembleResource>::Adopt(std::make_unique<TreeEnsembleResource>().release());
-  const AllocatorPtr allocator = MakeCpuAllocator();
   const Status status = trees->Change([&](TreeEnsembleResource::State& state) -> Status {
-    ASSIGN_OR_RETURN(state.ensemble, ParseTreeEnsemble(*allocator, state.charge, bytes));
+    ASSIGN_OR_RETURN(state.ensemble, ParseTreeEnsemble(TreesAllocator(), state.charge, bytes));
     state.charge.Clear();
     state.stamp = stamp;
     return OkStatus();
@@ -46,8 +51,7 @@ inline Tensor EnsembleHandle(std::string_view bytes, int64_t stamp = 0) {
 }
 
 inline Tensor StreamsHandle(float epsilon, int64_t streams) {
-  const AllocatorPtr allocator = MakeCpuAllocator();
-  auto made = QuantileStreams::Make(*allocator, epsilon, int64_t{1} << 40, streams);
+  auto made = QuantileStreams::Make(TreesAllocator(), epsilon, int64_t{1} << 40, streams);
   EXPECT_TRUE(made.ok()) << made.status().ToString();
   return HandleTo(*std::move(made));
 }
@@ -60,9 +64,8 @@ inline void DoTrees(const char* op, const std::vector<Tensor>& inputs, const Att
 inline TreeEnsemble EnsembleOf(const Tensor& handle) {
   const auto out = RunOp("BoostedTreesSerializeEnsemble", {handle});
   EXPECT_TRUE(out.ok()) << out.status().ToString();
-  const AllocatorPtr allocator = MakeCpuAllocator();
   HeapCharge charge;
-  auto parsed = ParseTreeEnsemble(*allocator, charge, (*out)[1].scalar<std::string>());
+  auto parsed = ParseTreeEnsemble(TreesAllocator(), charge, (*out)[1].scalar<std::string>());
   EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
   charge.Clear();
   return *std::move(parsed);

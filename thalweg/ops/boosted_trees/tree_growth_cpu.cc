@@ -215,10 +215,12 @@ struct GrowthLimits {
   int64_t logits = 1;
 };
 
-void GrowLayer(TreeEnsemble& ensemble, const BestSplits& splits, const GrowthLimits& limits) {
+// False where no node was made.
+bool GrowLayer(TreeEnsemble& ensemble, const BestSplits& splits, const GrowthLimits& limits) {
   CountAttempt(ensemble);
-  if (ensemble.trees.empty()) ensemble.AddTree(1.0F, limits.logits);
-  if (splits.empty()) return;
+  const bool is_first = ensemble.trees.empty();
+  if (is_first) ensemble.AddTree(1.0F, limits.logits);
+  if (splits.empty()) return is_first;
   const int tree = ensemble.num_trees() - 1;
   std::vector<TreeNode>& nodes = ensemble.trees.back().nodes;
   const auto first = static_cast<int32_t>(nodes.size());
@@ -228,17 +230,18 @@ void GrowLayer(TreeEnsemble& ensemble, const BestSplits& splits, const GrowthLim
     ensemble.Split(tree, split);
     any = true;
   }
-  if (!any) return;
+  if (!any) return is_first;
   ensemble.last_layer_start = first;
   ensemble.last_layer_end = static_cast<int32_t>(nodes.size());
   TreeMetadata& metadata = ensemble.metadata.back();
   CountUp(metadata.layers_grown);
-  if (metadata.layers_grown < limits.max_depth) return;
+  if (metadata.layers_grown < limits.max_depth) return true;
   metadata.is_finalized = true;
   if (limits.pruning == kPostPruning) ensemble.Prune(tree);
   ensemble.AddTree(1.0F, limits.logits);
   ensemble.last_layer_start = 0;
   ensemble.last_layer_end = 1;
+  return true;
 }
 
 Status Update(Context& ctx, const UpdateLayout& layout, int64_t pruning) {
@@ -262,10 +265,11 @@ Status Update(Context& ctx, const UpdateLayout& layout, int64_t pruning) {
   ASSIGN_OR_RETURN(const BestSplits splits, FindBestSplits(ctx, layout, learning_rate));
   return trees->Change([&](State& state) -> Status {
     RETURN_IF_ERROR(CheckNodes(state.ensemble, splits));
+    const size_t before = state.charge.bytes();
     RETURN_IF_ERROR(ChargeLayer(ctx, state, splits.size(), layout.logits, pruning == kPostPruning));
     CountUp(state.stamp);
-    GrowLayer(state.ensemble, splits, limits);
-    return OkStatus();
+    const bool has_grown = GrowLayer(state.ensemble, splits, limits);
+    return has_grown ? OkStatus() : state.charge.Set(ctx.allocator(), before);
   });
 }
 
@@ -338,11 +342,10 @@ Status CenterBias(Context& ctx) {
                                   "cannot be centered");
       }
     }
-    RETURN_IF_ERROR(state.charge.Set(ctx.allocator(), state.charge.bytes() + BytesOfTree(1)));
-    CountUp(state.stamp);
     bool goes_on = true;
     float current = bias;
     if (ensemble.num_trees() == 0) {
+      RETURN_IF_ERROR(state.charge.Set(ctx.allocator(), state.charge.bytes() + BytesOfTree(1)));
       ensemble.AddTree(1.0F, 1);
     } else {
       constexpr float kLeastChange = 0.01F;
@@ -350,6 +353,7 @@ Status CenterBias(Context& ctx) {
       goes_on = std::abs(bias / current) > kLeastChange;
       current += bias;
     }
+    CountUp(state.stamp);
     ensemble.SetRootValue(current);
     ctx.set_output(0, Tensor::Scalar(goes_on));
     return OkStatus();

@@ -125,6 +125,18 @@ TEST(TreeGrowthTest, WhatCannotGrowChangesNothing) {
                 {Tensor::Scalar(int64_t{0}), Tensor::Scalar(kGrownTree)});
 }
 
+TEST(TreeGrowthTest, WhatMakesNoNodeIsChargedNothing) {
+  const Tensor trees = EnsembleHandle(kGrownTree);
+  const auto charged = [] { return TreesAllocator().Stats().bytes_in_use; };
+  const int64_t before = charged();
+  Grow(trees, {4}, {Proposal{}}, 2);
+  constexpr int64_t kPrePruning = 1;
+  Grow(trees, {4}, {{{1}, {-1}, {5}, {2}, {-3}}}, 2, kPrePruning);
+  EXPECT_EQ(charged(), before);
+  Grow(trees, {4}, {{{1}, {1}, {5}, {2}, {-3}}}, 2);
+  EXPECT_GT(charged(), before);
+}
+
 std::vector<Tensor> V2Inputs(const Tensor& trees, const Tensor& ids, const char* type) {
   return {trees,
           ids,

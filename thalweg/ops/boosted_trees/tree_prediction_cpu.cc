@@ -239,8 +239,10 @@ class DebugOutputsCpu : public Kernel {
     std::string* const messages = out->mutable_data<std::string>();
     return trees->Read([&](const TreeEnsembleResource::State& state) -> Status {
       compute::CancelLooks looks(ctx.work());
+      // Each message is put together from parts that are smaller than what the ensemble holds.
       HeapCharge charge;
-      size_t bytes = 0;
+      size_t bytes = state.charge.bytes();
+      RETURN_IF_ERROR(charge.Set(ctx.allocator(), bytes));
       for (int64_t i = 0; i < batch; ++i) {
         ASSIGN_OR_RETURN(messages[i], Explain(state.ensemble, columns, i, looks));
         bytes += messages[i].capacity();

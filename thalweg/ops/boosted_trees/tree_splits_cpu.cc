@@ -40,7 +40,7 @@ Result<SplitTerms> TermsOf(Context& ctx, int first) {
 
 struct NodeRange {
   int32_t first = 0, last = 0;
-  int64_t count() const { return std::max(last - first, 0); }
+  int64_t count() const { return std::max<int64_t>(int64_t{last} - first, 0); }
 };
 
 // Input 0: the nodes [first, last), of the `splits` that summaries have.
@@ -219,6 +219,8 @@ Result<bool> IsEquality(const std::string& type) {
 
 Status FindDenseSplits(Context& ctx, const SplitTerms& terms, const NodeRange& range,
                        const std::vector<DenseFeature>& features, BestSplitsFound& found) {
+  // The sums of no node may be any number of them.
+  if (range.count() == 0) return OkStatus();
   RETURN_IF_ERROR(found.Reserve(ctx.allocator(), range.count()));
   compute::CancelLooks looks(ctx.work());
   SplitSearch search(terms);

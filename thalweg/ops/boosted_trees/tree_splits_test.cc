@@ -84,6 +84,8 @@ TEST(TreeSplitsTest, BestGainsPerFeature) {
            Code::kInvalidArgument, "", "node_id_range [0,5) is not of the nodes [0,4)")
       .Bad({In({2}, {-1, 2}), In({4, 3, 2}, kSums), Sum(0), Sum(0), Sum(0), Sum(0)}, attrs,
            Code::kInvalidArgument, "", "node_id_range [-1,2)")
+      .Bad({In({2}, {-2147483648.0, 1}), In({4, 3, 2}, kSums), Sum(0), Sum(0), Sum(0), Sum(0)},
+           attrs, Code::kInvalidArgument, "", "node_id_range [-2147483648,1)")
       .Run();
 }
 
@@ -157,6 +159,17 @@ TEST(TreeSplitsTest, SeveralLogitsShareAMatrixOfHessians) {
                zero, zero},
               {{"logits_dimension", int64_t{2}}}, Code::kInvalidArgument,
               "a summary of 2 logits must have 4 sums");
+}
+
+TEST(TreeSplitsTest, NoNodeHasNoSplitHoweverManyLogits) {
+  constexpr int64_t kLogits = int64_t{1} << 40;
+  const Tensor zero = Tensor::Scalar(0.0F);
+  const auto out = RunOp("BoostedTreesCalculateBestFeatureSplit",
+                         {Numbers<int32_t>({0, 0}), Numbers<float>({}, Shape{0, 1, 1, 2 * kLogits}),
+                          zero, zero, zero, zero},
+                         {{"logits_dimension", kLogits}});
+  ASSERT_TRUE(out.ok()) << out.status().ToString();
+  EXPECT_EQ((*out)[4].shape(), (Shape{0, kLogits}));
 }
 
 // As TensorFlow 1.15 gave.

@@ -56,7 +56,7 @@ void RunMembers(const Instances& instances, Before before, Each each) {
         call.shape = Shape{kElements};
         call.value = ValueOf(m, i);
         call.device = *DeviceName::Parse("/job:a/replica:0/task:0/device:CPU:" + std::to_string(m));
-        instances[i]->Join(std::make_unique<CollectiveInstance::Member>(
+        instances[i]->WaiterQueues::Join(std::make_unique<CollectiveInstance::Member>(
             calls[i]->context(), calls[i]->done(), std::move(call)));
         before(m, i, *calls[i]);
       }

@@ -17,7 +17,6 @@
 namespace thalweg {
 namespace {
 
-using compute::PlainRule;
 using compute::ProximalRule;
 using compute::UpdateRule;
 
@@ -183,7 +182,7 @@ class UpdateKernel : public Kernel {
                      const std::vector<Number>& scalars) = 0;
 
   // The rules of compute/optimizer/plain.h.
-  Status RunPlainRule(Context& ctx, PlainRule rule, DType dtype, int64_t n, const Rows* rows,
+  Status RunPlainRule(Context& ctx, UpdateRule rule, DType dtype, int64_t n, const Rows* rows,
                       const std::vector<Tensor*>& tensors, const Tensor& grad,
                       const std::vector<Number>& scalars) const {
     compute::PlainUpdate update{.rule = rule,
@@ -265,8 +264,7 @@ class PlainUpdate : public UpdateKernel {
         const Number alpha = scalars[0] * std::sqrt(1.0 - scalars[5]) / (1.0 - scalars[4]);
         numbers = {alpha, scalars[1], scalars[2], scalars[3]};
       }
-      return RunPlainRule(ctx, static_cast<PlainRule>(rule_), dtype, n, rows, tensors, grad,
-                          numbers);
+      return RunPlainRule(ctx, rule_, dtype, n, rows, tensors, grad, numbers);
     }
     std::vector<double> reals;
     for (const Number& scalar : scalars) reals.push_back(scalar.real());
@@ -370,15 +368,15 @@ class PenalizedUpdate : public UpdateKernel {
 };
 
 // Rules that only compute/optimizer/plain.h has.
-template <PlainRule Rule>
+template <UpdateRule Rule>
 class OtherUpdate : public UpdateKernel {
  public:
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     auto kernel = std::make_unique<OtherUpdate>();
     RETURN_IF_ERROR(kernel->Read(c, Args()));
-    if (Rule == PlainRule::kKerasMomentum) {
+    if (Rule == UpdateRule::kKerasMomentum) {
       ASSIGN_OR_RETURN(const bool nesterov, c.Attr<bool>("use_nesterov"));
-      if (nesterov) kernel->rule_ = PlainRule::kKerasNesterov;
+      if (nesterov) kernel->rule_ = UpdateRule::kKerasNesterov;
     }
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
@@ -387,7 +385,7 @@ class OtherUpdate : public UpdateKernel {
   Status Run(Context& ctx, DType dtype, int64_t n, const Rows* rows,
              const std::vector<Tensor*>& tensors, const Tensor& grad,
              const std::vector<Number>& scalars) override {
-    if (Rule != PlainRule::kAmsgrad) {
+    if (Rule != UpdateRule::kAmsgrad) {
       return RunPlainRule(ctx, rule_, dtype, n, rows, tensors, grad, scalars);
     }
     const compute::UpdateScalars adam =
@@ -400,20 +398,20 @@ class OtherUpdate : public UpdateKernel {
  private:
   static UpdateArgs Args() {
     switch (Rule) {
-      case PlainRule::kAdaMax:
+      case UpdateRule::kAdaMax:
         return {{"m", "v"}, {"lr", "beta1", "beta2", "epsilon", "beta1_power"}};
-      case PlainRule::kAddSign:
+      case UpdateRule::kAddSign:
         return {{"m"}, {"lr", "alpha", "sign_decay", "beta"}};
-      case PlainRule::kPowerSign:
+      case UpdateRule::kPowerSign:
         return {{"m"}, {"lr", "logbase", "sign_decay", "beta"}};
-      case PlainRule::kAmsgrad:
+      case UpdateRule::kAmsgrad:
         return {{"m", "v", "vhat"},
                 {"lr", "beta1", "beta2", "epsilon", "beta1_power", "beta2_power"}};
       default:
         return {{"accum"}, {"lr", "momentum"}};
     }
   }
-  PlainRule rule_ = Rule;
+  UpdateRule rule_ = Rule;
 };
 
 template <class K>
@@ -452,21 +450,21 @@ THALWEG_KERNEL(apply, cpu) {
   for (DType dtype : kFloats) {
     for (const char* prefix : {"Apply", "ResourceApply"}) {
       if (dtype != DType::kBfloat16) {
-        registry.Add<OtherUpdate<PlainRule::kAdaMax>>(StrCat(prefix, "AdaMax"), kCpu,
-                                                      {{"T", dtype}});
-      }
-      registry.Add<OtherUpdate<PlainRule::kAddSign>>(StrCat(prefix, "AddSign"), kCpu,
-                                                     {{"T", dtype}});
-      registry.Add<OtherUpdate<PlainRule::kPowerSign>>(StrCat(prefix, "PowerSign"), kCpu,
+        registry.Add<OtherUpdate<UpdateRule::kAdaMax>>(StrCat(prefix, "AdaMax"), kCpu,
                                                        {{"T", dtype}});
+      }
+      registry.Add<OtherUpdate<UpdateRule::kAddSign>>(StrCat(prefix, "AddSign"), kCpu,
+                                                      {{"T", dtype}});
+      registry.Add<OtherUpdate<UpdateRule::kPowerSign>>(StrCat(prefix, "PowerSign"), kCpu,
+                                                        {{"T", dtype}});
     }
-    registry.Add<OtherUpdate<PlainRule::kAmsgrad>>("ResourceApplyAdamWithAmsgrad", kCpu,
-                                                   {{"T", dtype}});
+    registry.Add<OtherUpdate<UpdateRule::kAmsgrad>>("ResourceApplyAdamWithAmsgrad", kCpu,
+                                                    {{"T", dtype}});
   }
   for (DType dtype : kFloatsAndComplex) {
     for (const char* prefix : {"ResourceApply", "ResourceSparseApply"}) {
-      registry.Add<OtherUpdate<PlainRule::kKerasMomentum>>(StrCat(prefix, "KerasMomentum"), kCpu,
-                                                           {{"T", dtype}});
+      registry.Add<OtherUpdate<UpdateRule::kKerasMomentum>>(StrCat(prefix, "KerasMomentum"), kCpu,
+                                                            {{"T", dtype}});
     }
   }
 }
