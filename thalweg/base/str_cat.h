@@ -3,7 +3,7 @@
 // through status.h.
 //   StrCat("rank ", 3, ", scale ", 0.5)  ->  "rank 3, scale 0.5"
 // Numbers print so that they read back to the same value. Types with their own text give a
-// ToString() member.
+// ToString() member, or, beside the type, a function TextOf whose text outlives the call.
 #pragma once
 
 #include <concepts>
@@ -20,13 +20,20 @@ concept HasToString = requires(const T& t) {
   { t.ToString() } -> std::convertible_to<std::string>;
 };
 
+template <class T>
+concept HasTextOf = requires(const T& t) {
+  { TextOf(t) } -> std::convertible_to<std::string_view>;
+};
+
 // One argument, as the one function sees it that writes all kinds: what a call costs to compile is
 // an array of these. Holds no text of its own.
 class TextPart {
  public:
   template <class T>
   explicit TextPart(const T& part) {
-    if constexpr (std::is_same_v<T, bool>) {
+    if constexpr (HasTextOf<T>) {
+      text_ = TextOf(part);
+    } else if constexpr (std::is_same_v<T, bool>) {
       text_ = part ? "true" : "false";
     } else if constexpr (std::is_same_v<T, char>) {
       text_ = std::string_view(&part, 1);
