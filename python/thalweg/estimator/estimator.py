@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg import errors, logging as tw_logging, messages, metrics, summary, train
-from thalweg.estimator import saved_models
+from thalweg.estimator import cluster_tasks, saved_models
 from thalweg.estimator.run_config import RunConfig
 from thalweg.estimator.spec import EstimatorSpec, ModeKeys
 from thalweg.graph import graph
@@ -70,8 +70,6 @@ class Estimator:
     ------
     ValueError
         If `model_fn` does not take what it is to be given, or two directories are named.
-    NotImplementedError
-        If `config` is of a cluster: an Estimator runs in one process.
 
     Examples
     --------
@@ -99,8 +97,6 @@ class Estimator:
         if config is not None and not isinstance(config, RunConfig):
             raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
         config = config or RunConfig()
-        if config.num_ps_replicas > 0 or config.num_worker_replicas > 1:
-            raise NotImplementedError("an Estimator runs in one process here: no cluster in its RunConfig")
         if model_dir is not None and config.model_dir is not None and config.model_dir != model_dir:
             raise ValueError("`model_dir` are set both in constructor and `RunConfig`, but with different values. In constructor: "
                              f"'{model_dir}', in `RunConfig`: '{config.model_dir}' ")
@@ -192,10 +188,16 @@ class Estimator:
             raise ValueError("model_fn should return an EstimatorSpec.")
         return spec
 
+    def _device_fn(self, mode):
+        """A session that measures or predicts is of this process alone, so it has no parameter servers."""
+        if self._config.device_fn is not None or mode != ModeKeys.TRAIN:
+            return self._config.device_fn
+        return cluster_tasks.variables_on_servers(self._config)
+
     def _in_graph(self, input_fn, mode):
         """(graph, spec) of a new graph."""
         made = graph.Graph()
-        with made.as_default(), made.device(self._config.device_fn or ""):
+        with made.as_default(), made.device(self._device_fn(mode) or ""):
             if self._config.tf_random_seed is not None:
                 graph.set_random_seed(self._config.tf_random_seed)
             train.create_global_step(made)
@@ -256,9 +258,9 @@ class Estimator:
             savers[0]._listeners.extend(listeners)
         loss = None
         with MonitoredTrainingSession(
-                is_chief=True, checkpoint_dir=self._model_dir, scaffold=spec.scaffold, hooks=all_hooks, chief_only_hooks=chief,
+                config.master, is_chief=config.is_chief, checkpoint_dir=self._model_dir, scaffold=spec.scaffold, hooks=all_hooks, chief_only_hooks=chief,
                 save_checkpoint_secs=0, save_summaries_steps=config.save_summary_steps, config=config.session_config,
-                log_step_count_steps=config.log_step_count_steps) as session:
+                log_step_count_steps=config.log_step_count_steps, max_wait_secs=config.session_creation_timeout_secs) as session:
             while not session.should_stop():
                 _, loss = session.run([spec.train_op, spec.loss])
         return loss
