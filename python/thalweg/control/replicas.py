@@ -48,3 +48,8 @@ def of_a_replica() -> Any:
     """The ReplicaContext of a strategy that code runs in; None without a strategy, or across replicas."""
     found = here()
     return None if found is None else found.replica
+
+
+def losses_are_sums() -> bool:
+    """Whether the last loss that tf.losses made in the default graph was a sum, not a mean."""
+    return getattr(graph.get_default_graph(), "_last_loss_reduction", None) == "weighted_sum"

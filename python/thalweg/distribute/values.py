@@ -31,6 +31,9 @@ class DistributedValues:
         context = replicas.of_a_replica()
         return self.values[context._index if context is not None else 0]
 
+    def _fetch_parts(self):
+        return list(self.values), type(self)
+
     def __repr__(self):
         return f"{type(self).__name__}({', '.join(map(repr, self.values))})"
 
@@ -44,6 +47,9 @@ class Mirrored(DistributedValues):
 
     def _as_tensor(self) -> Tensor:
         return ops.convert_to_tensor(self.get())
+
+    def _fetch_parts(self):
+        return list(self.values), lambda values: values[0]
 
 
 def regroup(results: Sequence[Any]) -> Any:
@@ -137,7 +143,8 @@ class MirroredVariable(DistributedVariable):
         if context is None:
             return self._strategy.extended.update(self, change, args=(value,))
         if self._aggregation == VariableAggregation.NONE:
-            raise ValueError("You must specify an aggregation method to update a MirroredVariable in Replica Context.")
+            raise ValueError("You must specify an aggregation method to update a MirroredVariable in Replica Context: SUM, MEAN or "
+                             "ONLY_FIRST_REPLICA as the argument `aggregation` of the variable.")
 
         def merged(strategy, given):
             return strategy.extended.update(self, change, args=(strategy.extended._merged(self._aggregation, given, self),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import inspect
 import os
 import tempfile
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg import errors, logging as tw_logging, messages, metrics, summary, train
-from thalweg.estimator import cluster_tasks, saved_models
+from thalweg.estimator import cluster_tasks, saved_models, strategies
 from thalweg.estimator.run_config import RunConfig
 from thalweg.estimator.spec import EstimatorSpec, ModeKeys
 from thalweg.graph import graph
@@ -157,13 +158,17 @@ class Estimator:
         return os.path.join(self._model_dir, f"eval_{name}" if name else "eval")
 
     # ---- pieces of a graph ----
-    def _call_input_fn(self, input_fn, mode):
-        """(features, labels or None)."""
+    def _input_of(self, input_fn, mode):
+        """A dataset or tensors."""
         names, given = _parameters(input_fn), {}
         for name, value in (("mode", mode), ("params", self.params), ("config", self._config)):
             if name in names:
                 given[name] = value
-        result = input_fn(**given)
+        return input_fn(**given)
+
+    def _call_input_fn(self, input_fn, mode):
+        """(features, labels or None)."""
+        result = self._input_of(input_fn, mode)
         if hasattr(result, "make_initializable_iterator"):
             iterator = result.make_initializable_iterator()
             graph.add_to_collection(GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
@@ -200,6 +205,9 @@ class Estimator:
         with made.as_default(), made.device(self._device_fn(mode) or ""):
             if self._config.tf_random_seed is not None:
                 graph.set_random_seed(self._config.tf_random_seed)
+            strategy = strategies.of_training(self._config) if mode == ModeKeys.TRAIN else None
+            if strategy is not None:
+                return made, strategies.spec_of_all(strategy, lambda: self._input_of(input_fn, mode), self._call_model_fn, self._config)
             train.create_global_step(made)
             features, labels = self._call_input_fn(input_fn, mode)
             return made, self._call_model_fn(features, labels if mode != ModeKeys.PREDICT else None, mode, self._config)
@@ -217,7 +225,8 @@ class Estimator:
             tw_logging.info("Skipping training since max_steps has already saved.")
             return self
         made, spec = self._in_graph(input_fn, ModeKeys.TRAIN)
-        with made.as_default():
+        strategy = strategies.of_training(self._config)
+        with made.as_default(), contextlib.nullcontext() if strategy is None else strategy.scope():
             self._warm_start()
             loss = self._run_training(spec, list(hooks or []), steps, max_steps, list(saving_listeners or []))
         tw_logging.info("Loss for final step: %s.", loss)
@@ -258,8 +267,8 @@ class Estimator:
             savers[0]._listeners.extend(listeners)
         loss = None
         with MonitoredTrainingSession(
-                config.master, is_chief=config.is_chief, checkpoint_dir=self._model_dir, scaffold=spec.scaffold, hooks=all_hooks, chief_only_hooks=chief,
-                save_checkpoint_secs=0, save_summaries_steps=config.save_summary_steps, config=config.session_config,
+                config.master, is_chief=config.is_chief, checkpoint_dir=self._model_dir, scaffold=spec.scaffold, hooks=all_hooks,
+                chief_only_hooks=chief, save_checkpoint_secs=0, save_summaries_steps=config.save_summary_steps, config=config.session_config,
                 log_step_count_steps=config.log_step_count_steps, max_wait_secs=config.session_creation_timeout_secs) as session:
             while not session.should_stop():
                 _, loss = session.run([spec.train_op, spec.loss])

@@ -56,8 +56,11 @@ class RunConfig:
             save_checkpoints_secs = None
         elif save_checkpoints_steps is _USE_DEFAULT:
             save_checkpoints_steps = None
-        if train_distribute or eval_distribute or experimental_distribute:
-            raise NotImplementedError("an Estimator takes no distribution strategy here")
+        if experimental_distribute is not None:
+            train_distribute = train_distribute or experimental_distribute.train_distribute
+            eval_distribute = eval_distribute or experimental_distribute.eval_distribute
+        if eval_distribute:
+            raise NotImplementedError("an Estimator measures without a distribution strategy: eval_distribute is not implemented in Thalweg")
         told = cluster_tasks.told()
         model_dir = _one_folder(model_dir, told.get("model_dir"))
         self._task, self._service = cluster_tasks.of(told), told.get("service")
