@@ -51,5 +51,7 @@ def of_a_replica() -> Any:
 
 
 def losses_are_sums() -> bool:
-    """Whether the last loss that tf.losses made in the default graph was a sum, not a mean."""
-    return getattr(graph.get_default_graph(), "_last_loss_reduction", None) == "weighted_sum"
+    """Whether the gradients of replicas are those of a sum of losses: always but in an Estimator, where the last loss of tf.losses says."""
+    found = here()
+    return found is None or not found.strategy._scales_losses or \
+        getattr(graph.get_default_graph(), "_last_loss_reduction", None) == "weighted_sum"

@@ -51,5 +51,5 @@ def experimental_set_strategy(strategy: Strategy | None) -> None:
 
 
 def get_loss_reduction() -> ReduceOp:
-    """How losses of replicas are to be merged: SUM where the last loss of tf.losses was a sum, else MEAN."""
+    """How losses of replicas are to be merged: SUM, but MEAN in an Estimator whose last loss of tf.losses was no sum."""
     return ReduceOp.SUM if replicas.losses_are_sums() else ReduceOp.MEAN

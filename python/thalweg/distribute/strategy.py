@@ -291,6 +291,8 @@ class Strategy:
     6.0
     """
 
+    _scales_losses = False  # whether gradients are those of the mean of the replicas' losses: in an Estimator
+
     def __init__(self, extended: StrategyExtended) -> None:
         self._extended = extended
 
