@@ -99,6 +99,12 @@ def run_tasks(tmp_path, program, roles, serve=()):
             process.communicate()
 
 
+def measured_at(folder, step):
+    """The metrics of the last events of a folder, from a step on."""
+    events = [event for name in sorted(os.listdir(folder)) for event in tw.train.summary_iterator(str(folder / name))]
+    return {value.tag: value.simple_value for event in events if event.step >= step for value in event.summary.value}
+
+
 @pytest.mark.parametrize("serve", [(), ("ps",)])
 def test_a_ready_made_model_trains_over_parameter_servers(tmp_path, serve):
     said = run_tasks(tmp_path, PROGRAM, ROLES, serve)
@@ -110,12 +116,26 @@ def test_a_ready_made_model_trains_over_parameter_servers(tmp_path, serve):
     assert {places[embedding + "0"], places[embedding + "1"]} == {"/job:ps/task:0", "/job:ps/task:1"}
     assert tw.train.load_variable(str(tmp_path / "model"), "global_step") >= 60
     assert len(os.listdir(tmp_path / "model" / "export" / "final")) == 1
-    events = [e for name in os.listdir(tmp_path / "model" / "eval") for e in tw.train.summary_iterator(str(tmp_path / "model" / "eval" / name))]
-    measured = {value.tag: value.simple_value for event in events if event.step >= 60 for value in event.summary.value}
-    assert measured["accuracy"] > 0.6
+    assert measured_at(tmp_path / "model" / "eval", 60)["accuracy"] > 0.6
 
 
 def test_a_master_trains_and_measures(tmp_path):
-    said = run_tasks(tmp_path, PROGRAM, [("master", 0), ("worker", 0), ("ps", 0)])
+    program = PROGRAM.replace("tf_random_seed=1", "train_distribute=tf.distribute.experimental.ParameterServerStrategy()")  # changes nothing
+    said = run_tasks(tmp_path, program, [("master", 0), ("worker", 0), ("ps", 0)])
     assert set(said[0]["places"].values()) == {"/job:ps/task:0"}
     assert os.listdir(tmp_path / "model" / "eval") and os.listdir(tmp_path / "model" / "export" / "final")
+
+
+def test_boosted_trees_grow_in_a_cluster(tmp_path):
+    first, last = PROGRAM.index("    model = tf.estimator.DNN"), PROGRAM.index("    result = tf.estimator")
+    program = (PROGRAM[:first] + """
+    features = {"y": features["x"][:, :1]}
+    labels = (features["y"][:, 0] > 0).astype(np.int32)
+    measuring = tf.estimator.inputs.numpy_input_fn(features, labels, shuffle=False)
+    column = fc.bucketized_column(fc.numeric_column("y"), [-0.5, 0.0, 0.5])
+    model = tf.estimator.BoostedTreesClassifier([column], n_batches_per_layer=1, n_trees=5, max_depth=2, config=config)
+    exporter = None
+""" + PROGRAM[last:]).replace("max_steps=60", "max_steps=10")
+    said = run_tasks(tmp_path, program, [("chief", 0), ("worker", 0), ("ps", 0), ("evaluator", 0)])
+    assert set(said[0]["places"].values()) == {"/job:ps/task:0"}
+    assert measured_at(tmp_path / "model" / "eval", 10)["accuracy"] == 1.0

@@ -10,10 +10,16 @@ from thalweg.distribute import strategies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from thalweg.distribute.reductions import CrossDeviceOps
 
-DistributeConfig = collections.namedtuple("DistributeConfig", "train_distribute eval_distribute remote_cluster", defaults=(None, None, None))
+
+class DistributeConfig(collections.namedtuple("DistributeConfig", ["train_distribute", "eval_distribute", "remote_cluster"])):
+    """The strategies of an Estimator, as its RunConfig takes them in `experimental_distribute`."""
+
+    def __new__(cls, train_distribute: object = None, eval_distribute: object = None, remote_cluster: object = None) -> Self:
+        return super().__new__(cls, train_distribute, eval_distribute, remote_cluster)
 
 
 class MirroredStrategy(strategies.MirroredStrategy):
