@@ -139,3 +139,25 @@ def test_boosted_trees_grow_in_a_cluster(tmp_path):
     said = run_tasks(tmp_path, program, [("chief", 0), ("worker", 0), ("ps", 0), ("evaluator", 0)])
     assert set(said[0]["places"].values()) == {"/job:ps/task:0"}
     assert measured_at(tmp_path / "model" / "eval", 10)["accuracy"] == 1.0
+
+
+def test_sessions_are_of_the_targets_that_tf_config_names(tmp_path, monkeypatch):
+    servers = [tw.train.Server.create_local_server() for _ in range(2)]
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"session_master": servers[0].target, "eval_session_master": servers[1].target}))
+    targets = []
+
+    class Targets(tw.train.SessionRunHook):
+        def after_create_session(self, session, coord):
+            targets.append(session.sess_str.decode())
+
+    def model_fn(features, labels, mode):
+        w = tw.get_variable("w", [], initializer=tw.zeros_initializer())
+        loss = tw.reduce_sum(tw.square(features * w - labels))
+        return tw.estimator.EstimatorSpec(mode, loss=loss, train_op=tw.train.GradientDescentOptimizer(0.1).minimize(
+            loss, tw.train.get_global_step()))
+    estimator = tw.estimator.Estimator(model_fn, str(tmp_path))
+    estimator.train(lambda: (tw.ones([1]), tw.ones([1])), steps=2, hooks=[Targets()])
+    estimator.evaluate(lambda: (tw.ones([1]), tw.ones([1])), steps=1, hooks=[Targets()])
+    for server in servers:
+        server.stop()
+    assert targets == [server.target for server in servers]

@@ -293,7 +293,8 @@ class Estimator:
             all_hooks = [*(hooks or []), *spec.evaluation_hooks, final]
             if steps is not None:
                 all_hooks.append(_StopAfterSteps(steps))
-            creator = ChiefSessionCreator(scaffold, config=self._config.session_config, checkpoint_filename_with_path=path)
+            creator = ChiefSessionCreator(scaffold, self._config.evaluation_master, self._config.session_config,
+                                          checkpoint_filename_with_path=path)
             with MonitoredSession(creator, all_hooks) as session:
                 while not session.should_stop():
                     session.run(updates)
