@@ -172,3 +172,19 @@ def test_names_of_contrib():
     config = contrib.DistributeConfig(train_distribute=contrib.OneDeviceStrategy("/cpu:0"))
     assert tf.estimator.RunConfig(experimental_distribute=config).train_distribute is config.train_distribute
     assert contrib.get_replica_context is tf.distribute.get_replica_context and contrib.DistributionStrategy is tf.distribute.Strategy
+
+
+def test_elements_of_all_parts_change():
+    strategy = tf.distribute.MirroredStrategy(cases.TWO)
+    with strategy.scope():
+        v = tf.get_variable("v", initializer=np.zeros(4, np.float32))
+        changes = [tf.scatter_add(v, [1], [2.0]), v.scatter_nd_update([[2]], [3.0]), v[3].assign(4.0), tf.assign_sub(v, [1.0, 0, 0, 0])]
+        with pytest.raises(NotImplementedError, match="in a merge_call"):
+            strategy.experimental_run_v2(lambda: tf.scatter_add(v, [1], [2.0]))
+    with cases.session(tf) as session:
+        session.run(tf.global_variables_initializer())
+        for change in changes:
+            session.run(change)
+        assert [session.run(part).tolist() for part in strategy.experimental_local_results(v)] == [[-1, 2, 3, 4]] * 2
+        v.load([1.0] * 4, session)
+        assert [session.run(part).tolist() for part in strategy.experimental_local_results(v)] == [[1.0] * 4] * 2

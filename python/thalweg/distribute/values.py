@@ -162,6 +162,20 @@ class MirroredVariable(DistributedVariable):
         """Takes from all parts."""
         return self._changed(lambda part, given: part.assign_sub(given, use_locking, name, read_value), delta)
 
+    def _changed_part_by_part(self, change: Callable[[variables.Variable], Any]) -> Any:
+        """What replicas ask of elements cannot be merged: an optimizer, or code across replicas, changes them."""
+        if replicas.of_a_replica() is not None:
+            raise NotImplementedError(f"elements of the mirrored variable {self.name} are changed across replicas, in a merge_call")
+        found = replicas.here()
+        return change(self.get()) if found is not None and found.device is not None else self._strategy.extended.update(self, change)
+
+    def _assign_part(self, places, masks, value, name):
+        return self._changed_part_by_part(lambda part: part._assign_part(places, masks, value, name))
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """Adds one to all parts; at `limit` a step ends with errors.OutOfRangeError."""
+        return self._changed_part_by_part(lambda part: part.count_up_to(limit))
+
 
 class SyncOnReadVariable(DistributedVariable):
     """Each replica changes its own part; read across replicas it is all parts merged."""
