@@ -18,14 +18,8 @@ std::string LabelOf(const Transfer& transfer) {
   const double micros =
       static_cast<double>(std::max<int64_t>(1, transfer.end_micros - transfer.start_micros));
   const double rate = static_cast<double>(transfer.bytes) * 8 / micros;
-  constexpr size_t kRest = 80;
-  std::string label;
-  label.reserve(transfer.edge.size() + transfer.source.size() + transfer.destination.size() +
-                kRest);
-  const auto append = [&label](const auto&... parts) { (AppendPart(label, parts), ...); };
-  append("[", transfer.bytes, "B] [", rate, "Mb/s] ", transfer.edge, " from ", transfer.source,
-         " to ", transfer.destination);
-  return label;
+  return StrCat("[", transfer.bytes, "B] [", rate, "Mb/s] ", transfer.edge, " from ",
+                transfer.source, " to ", transfer.destination);
 }
 
 }  // namespace
