@@ -16,13 +16,22 @@ constexpr size_t kMaxPrepared = 256;
 // somebody looks at.
 bool GiveMetadata(TwBuffer* buffer, PyObject* metadata) {
   if (buffer == nullptr) return true;
-  const bool is_own = PyObject_HasAttrString(metadata, "_take") != 0;
+  static PyObject* const take_name = PyUnicode_InternFromString("_take");
+  PyObject* take = PyObject_GetAttr(metadata, take_name);
+  const bool is_own = take != nullptr;
+  if (!is_own) {
+    PyErr_Clear();
+    take = PyObject_GetAttrString(metadata, "ParseFromString");
+    if (take == nullptr) {
+      tw_buffer_free(buffer);
+      return false;
+    }
+  }
   PyObject* given = is_own ? UnreadRoot(buffer, "tensorflow.RunMetadata")
                            : BytesOrRaise(buffer, nullptr, nullptr);
-  if (given == nullptr) return false;
-  const char* const method = is_own ? "_take" : "ParseFromString";
-  PyObject* done = PyObject_CallMethod(metadata, method, "O", given);
-  Py_DECREF(given);
+  PyObject* done = given == nullptr ? nullptr : PyObject_CallOneArg(take, given);
+  Py_DECREF(take);
+  Py_XDECREF(given);
   Py_XDECREF(done);
   return done != nullptr;
 }

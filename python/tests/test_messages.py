@@ -140,6 +140,32 @@ def test_a_part_that_was_asked_for_before_is_not_the_one_that_is_read():
     assert graph.versions.producer == 4
 
 
+def test_a_field_is_an_attribute_of_its_class_whose_value_each_message_has():
+    assert messages.NodeExecStats.node_name.number == 1
+    read = messages.NodeExecStats.FromString(messages.NodeExecStats(node_name="a", thread_id=3).SerializeToString())
+    assert (read.node_name, read.thread_id, read.timeline_label, list(read.output)) == ("a", 3, "", [])
+    assert messages.NodeExecStats().node_name == ""
+    for what in (read, messages.NodeExecStats):
+        assert not hasattr(what, "node_names")
+
+
+def test_two_threads_that_look_at_once_have_the_same_values():
+    read = messages.NodeExecStats.FromString(messages.NodeExecStats(node_name="a").SerializeToString())
+    values = read._values
+    assert read._look() is values
+
+
+def test_what_is_taken_replaces_all():
+    metadata, other = messages.RunMetadata(), messages.RunMetadata()
+    other.step_stats.dev_stats.add(device="b")
+    metadata.MergeFromString(b"\xfa\x3f\x01?")  # a field that the type does not have
+    metadata.step_stats.dev_stats.add(device="a")
+    metadata._take(other._tree())
+    assert metadata == other and [d.device for d in metadata.step_stats.dev_stats] == ["b"]
+    metadata._take(messages.RunMetadata()._tree())
+    assert metadata.SerializeToString() == b""
+
+
 def test_an_error_leaves_the_message_and_says_where():
     value = node("x")
     with pytest.raises(messages.DecodeError, match="NodeDef"):

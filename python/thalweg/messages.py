@@ -27,7 +27,7 @@ _DEFAULTS = {"string": "", "bytes": b"", "bool": False, "double": 0.0, "float": 
 
 
 class Field:
-    """One field: how it is read and written."""
+    """One field: how it is read and written; an attribute of its class, by which each message finds its value."""
 
     def __init__(self, row: str) -> None:
         self.name, number, kind, flag = row.split()[:4]
@@ -38,6 +38,26 @@ class Field:
         self.repeated = flag == "repeated"
         self.oneof = flag[6:] if flag.startswith("oneof:") else None
         self.is_message = "." in kind and not self.enum and not self.map
+
+    def __get__(self, message: Message | None, owner: type[Message] | None = None) -> Any:
+        """The value that a message has, or has by default."""
+        if message is None:
+            return self
+        values, name = message._values, self.name
+        if name in values:
+            return values[name]
+        if self.repeated:
+            made = Repeated(self.message_class())
+        elif self.map:
+            made = MessageMap(self.message_class())
+        elif self.is_message:
+            made = _class(self.kind)()
+            object.__setattr__(made, "_parent", (message, name))
+            return values.setdefault("?" + name, made)
+        else:
+            return self.default()
+        values[name] = made
+        return made
 
     def default(self) -> Any:
         return _DEFAULTS.get(self.kind, 0)
@@ -87,10 +107,19 @@ class MessageMap(dict):
         return made
 
 
+class _Unread:
+    """The values of a message that was read, at the first look into it; from then on the message has its own."""
+
+    def __get__(self, message: Message | None, owner: type[Message] | None = None) -> Any:
+        return self if message is None else message._look()
+
+
 class Message:
     """Base of all messages."""
 
     _fields = {}
+    _values = _Unread()
+    _made_readers = None
     _part = None  # what was read and not looked at yet; then there are no _values
     _parent = None
     _unknown = b""
@@ -136,17 +165,18 @@ class Message:
 
     def _look(self):
         """The values of a message that was read; from here on they may change."""
-        values, unknown = self._part.values(self._readers()), self._part.unknown()
-        object.__setattr__(self, "_values", values)
-        object.__setattr__(self, "_unknown", unknown)
-        object.__setattr__(self, "_part", None)
+        part = self._part
+        if part is None:  # another thread has looked
+            return self.__dict__["_values"]
+        state = self.__dict__
+        values = state["_values"] = part.values(self._made_readers or self._readers())
+        state["_unknown"], state["_part"] = part.unknown(), None
         return values
 
     @classmethod
     def _readers(cls):
         """{number: (name, class of messages, container)} of the fields, made once for a class."""
-        if "_made_readers" not in cls.__dict__:
-            cls._made_readers = {f.number: f.reader() for f in cls._ordered}
+        cls._made_readers = {f.number: f.reader() for f in cls._ordered}
         return cls._made_readers
 
     @classmethod
@@ -157,25 +187,7 @@ class Message:
         return cls._made_writers
 
     def __getattr__(self, name: str):
-        if name == "_values" and self._part is not None:
-            return self._look()
-        if name not in self._fields:
-            raise AttributeError(f"{type(self).__name__} has no field {name}")
-        values, field = self._values, self._fields[name]
-        if name in values:
-            return values[name]
-        if field.repeated:
-            made = Repeated(field.message_class())
-        elif field.map:
-            made = MessageMap(field.message_class())
-        elif field.is_message:
-            made = _class(field.kind)()
-            object.__setattr__(made, "_parent", (self, name))
-            return values.setdefault("?" + name, made)
-        else:
-            return field.default()
-        values[name] = made
-        return made
+        raise AttributeError(f"{type(self).__name__} has no field {name}")
 
     def __setattr__(self, name: str, value: object) -> None:
         field = self._fields.get(name)
@@ -296,8 +308,10 @@ class Message:
 
     def _take(self, part):
         """Becomes what a tree has, which the core may make only when somebody asks for it."""
-        self.Clear()
-        self._merge(part)
+        state = self.__dict__
+        state.pop("_values", None)
+        state["_part"], state["_unknown"] = part, b""
+        self._touch()
 
     def _merge(self, part):
         """Adds what a tree has."""
@@ -408,7 +422,8 @@ def _class(full_name):
         return made
     rows = TABLE[full_name].splitlines()[1:]
     ordered = sorted((Field(row) for row in rows), key=lambda f: f.number)
-    members = {"_fields": {f.name: f for f in ordered}, "_ordered": ordered, "_full_name": full_name,
+    fields = {f.name: f for f in ordered}
+    members = {**fields, "_fields": fields, "_ordered": ordered, "_full_name": full_name,
                "_by_number": {f.number: f for f in ordered}, "__module__": __name__, "__doc__": f"The message {full_name}."}
     for name in TABLE:
         prefix, _, last = name.rpartition(".")

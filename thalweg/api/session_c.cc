@@ -58,7 +58,7 @@ Status WithMetadata(TwBuffer** out, F&& run) {
   if (out == nullptr) return run(nullptr);
   RunMetadata metadata;
   RETURN_IF_ERROR(run(&metadata));
-  ASSIGN_OR_RETURN(std::string message, RunMetadataMessage(metadata));
+  ASSIGN_OR_RETURN(std::string message, RunMetadataMessage(std::move(metadata)));
   *out = NewBuffer(std::move(message));
   return OkStatus();
 }

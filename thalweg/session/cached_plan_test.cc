@@ -3,6 +3,7 @@
 // clock readings, not in time.
 #include <gtest/gtest.h>
 
+#include "thalweg/session/run_metadata_message.h"
 #include "thalweg/session/session_fixture.h"
 #include "thalweg/testing/process_counters.h"
 
@@ -11,8 +12,9 @@ namespace {
 
 constexpr int kNodes = 10000;
 
-int64_t KernelCalls(const RunMetadata& metadata) {
+int64_t KernelCalls(RunMetadata metadata) {
   int64_t calls = 0;
+  EXPECT_TRUE(ReadStepStats(&metadata).ok());
   for (const DeviceStats& device : metadata.step_stats.devices) {
     calls += static_cast<int64_t>(device.nodes.size());
   }

@@ -13,6 +13,7 @@
 #include "thalweg/session/collective_members.h"
 #include "thalweg/session/local_step.h"
 #include "thalweg/session/output_bytes.h"
+#include "thalweg/session/run_metadata_message.h"
 
 namespace thalweg {
 
@@ -199,20 +200,21 @@ class LocalPreparedStep : public PreparedStep {
     stats.start_nanos = Nanos(environment_.clock());
     Status status = executor_->Run(run);
     stats.end_nanos = Nanos(environment_.clock());
-    stats.devices.clear();
-    for (const Device* device : devices_) stats.devices.push_back({device->full_name(), {}});
+    stats.traces.clear();
+    for (const Device* device : devices_) stats.traces.push_back({device->full_name(), {}});
     const std::vector<NodeRecord> records = trace.TakeRecords();
-    if (devices_.size() == 1) stats.devices.front().nodes.reserve(records.size());
+    constexpr size_t kUsualNode = 192;
+    if (devices_.size() == 1) stats.traces.front().nodes.reserve((records.size() + 2) * kUsualNode);
     const auto& nodes = executor_->program().nodes;
     for (const NodeRecord& record : records) {
       const ProgramNode& node = nodes[record.node];
-      stats.devices[node.device].nodes.push_back(
-          {.node = node.name,
-           .op = node.op,
-           .tag = record.tag,
-           .thread = record.thread,
-           .start_nanos = record.start_nanos - stats.start_nanos,
-           .end_nanos = record.end_nanos - stats.start_nanos});
+      AppendNode({.node = node.name,
+                  .op = node.op,
+                  .label = {},
+                  .thread = record.thread,
+                  .start_nanos = record.start_nanos - stats.start_nanos,
+                  .end_nanos = record.end_nanos - stats.start_nanos},
+                 stats.start_wall_micros, &stats.traces[node.device].nodes);
     }
     return status;
   }

@@ -15,12 +15,10 @@ namespace thalweg {
 // One execution of a node.
 struct NodeStats {
   std::string node;
-  std::string op;
-  uint64_t tag = 0;         // frame and iteration; 0 in the root frame
   int thread = 0;           // 0 is the thread that called Run
   int64_t start_nanos = 0;  // since StepStats::start_nanos
   int64_t end_nanos = 0;
-  std::string label;  // for a timeline; empty: node and op say it
+  std::string label;  // for a timeline
 };
 
 struct DeviceStats {
@@ -28,15 +26,22 @@ struct DeviceStats {
   std::vector<NodeStats> nodes;
 };
 
+// What a device of this task did, as it is written: nobody reads most traces.
+struct DeviceTrace {
+  std::string device;  // full name
+  std::string nodes;   // NodeExecStats messages, as they stand in a DeviceStepStats
+};
+
 struct StepStats {
   int64_t step_id = 0;
   int64_t start_wall_micros = 0;  // since 1970
   int64_t start_nanos = 0;        // the same moment on the environment's clock
   int64_t end_nanos = 0;
-  std::vector<DeviceStats> devices;
-  // StepStats messages, one behind the other: those of other tasks as they came, and what was made
-  // bytes early. ReadStepStats (run_metadata_message.h) makes devices of them, for whoever looks.
+  std::vector<DeviceTrace> traces;
+  // StepStats messages of other tasks, one behind the other, as they came.
   std::string encoded;
+  // All of it, for whoever looks: filled by ReadStepStats (run_metadata_message.h).
+  std::vector<DeviceStats> devices;
 };
 
 // What the compiled step holds at once, for feeds of these shapes: known before it runs. See

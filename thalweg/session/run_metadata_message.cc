@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/session/run_metadata_message.h"
 
+#include <bit>
+#include <cstring>
+#include <utility>
+
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/message.h"
 #include "thalweg/proto/messages.h"
@@ -10,67 +14,138 @@
 namespace thalweg {
 namespace {
 
-void AppendNumber(uint32_t field, int64_t value, std::string* out) {
-  if (value == 0) return;
-  AppendTag(*out, field, WireType::kVarint);
-  AppendVarint(*out, static_cast<uint64_t>(value));
-}
+size_t VarintSize(uint64_t value) { return static_cast<size_t>(std::bit_width(value | 1) + 6) / 7; }
 
-void AppendText(uint32_t field, std::string_view text, std::string* out) {
-  if (text.empty()) return;
-  AppendTag(*out, field, WireType::kLengthDelimited);
-  AppendBytes(*out, text);
-}
+// Writes fields to where there is room for them.
+class FieldWriter {
+ public:
+  explicit FieldWriter(char* to) : to_(to) {}
+  char* end() const { return to_; }
 
-void AppendNode(const StepStats& stats, const NodeStats& node, std::string* out) {
-  namespace Exec = pb::NodeExecStats;
-  const int64_t start_micros = stats.start_wall_micros + node.start_nanos / 1000;
-  const int64_t nanos = node.end_nanos - node.start_nanos;
-  AppendText(Exec::kNodeName, node.node, out);
-  AppendNumber(Exec::kAllStartMicros, start_micros, out);
-  AppendNumber(Exec::kOpEndRelMicros, nanos / 1000, out);
-  AppendNumber(Exec::kAllEndRelMicros, nanos / 1000, out);
-  if (node.label.empty()) {
-    AppendTag(*out, Exec::kTimelineLabel, WireType::kLengthDelimited);
-    constexpr std::string_view kIs = " = ";
-    AppendVarint(*out, node.node.size() + kIs.size() + node.op.size());
-    out->append(node.node).append(kIs).append(node.op);
-  } else {
-    AppendText(Exec::kTimelineLabel, node.label, out);
+  void Varint(uint64_t value) {
+    while (value >= 0x80) {
+      *to_++ = static_cast<char>(value | 0x80);
+      value >>= 7;
+    }
+    *to_++ = static_cast<char>(value);
   }
-  AppendNumber(Exec::kScheduledMicros, start_micros, out);
-  AppendNumber(Exec::kThreadId, node.thread, out);
-  AppendNumber(Exec::kAllStartNanos, stats.start_wall_micros * 1000 + node.start_nanos, out);
-  AppendNumber(Exec::kOpEndRelNanos, nanos, out);
-  AppendNumber(Exec::kAllEndRelNanos, nanos, out);
+  void Bytes(std::string_view bytes) {
+    std::memcpy(to_, bytes.data(), bytes.size());
+    to_ += bytes.size();
+  }
+  void Length(uint32_t field, size_t size) {
+    Varint(WireTag(field, WireType::kLengthDelimited));
+    Varint(size);
+  }
+  // Nothing, where it is the field's default.
+  void Number(uint32_t field, int64_t value) {
+    if (value == 0) return;
+    Varint(WireTag(field, WireType::kVarint));
+    Varint(static_cast<uint64_t>(value));
+  }
+  void Text(uint32_t field, std::string_view text) {
+    if (text.empty()) return;
+    Length(field, text.size());
+    Bytes(text);
+  }
+
+ private:
+  char* to_;
+};
+
+void AppendLength(uint32_t field, size_t size, std::string* out) {
+  AppendTag(*out, field, WireType::kLengthDelimited);
+  AppendVarint(*out, size);
+}
+
+// Of a field of one byte's tag.
+size_t FieldSize(size_t size) { return 1 + VarintSize(size) + size; }
+
+size_t TraceSize(const DeviceTrace& trace) {
+  return (trace.device.empty() ? 0 : FieldSize(trace.device.size())) + trace.nodes.size();
+}
+
+size_t StatsSize(const StepStats& stats) {
+  size_t size = stats.encoded.size();
+  for (const DeviceTrace& trace : stats.traces) size += FieldSize(TraceSize(trace));
+  return size;
+}
+
+void AppendStats(const StepStats& stats, std::string* out) {
+  for (const DeviceTrace& trace : stats.traces) {
+    AppendLength(pb::StepStats::kDevStats, TraceSize(trace), out);
+    if (!trace.device.empty()) {
+      AppendLength(pb::DeviceStepStats::kDevice, trace.device.size(), out);
+      out->append(trace.device);
+    }
+    out->append(trace.nodes);
+  }
+  out->append(stats.encoded);
+}
+
+// Adds the devices of a StepStats message.
+void AddDevices(const Message& message, StepStats* stats) {
+  namespace Exec = pb::NodeExecStats;
+  for (const Message* device : message.Messages(pb::StepStats::kDevStats)) {
+    DeviceStats& into = stats->devices.emplace_back();
+    into.device = device->GetString(pb::DeviceStepStats::kDevice);
+    for (const Message* node : device->Messages(pb::DeviceStepStats::kNodeStats)) {
+      int64_t start = node->GetInt(Exec::kAllStartNanos);
+      if (start == 0) start = node->GetInt(Exec::kAllStartMicros) * 1000;
+      int64_t nanos = node->GetInt(Exec::kAllEndRelNanos);
+      if (nanos == 0) nanos = node->GetInt(Exec::kAllEndRelMicros) * 1000;
+      NodeStats& made = into.nodes.emplace_back();
+      made.node = node->GetString(Exec::kNodeName);
+      made.thread = static_cast<int>(node->GetUint(Exec::kThreadId));
+      made.start_nanos = start - stats->start_wall_micros * 1000;
+      made.end_nanos = made.start_nanos + nanos;
+      made.label = node->GetString(Exec::kTimelineLabel);
+    }
+  }
 }
 
 }  // namespace
 
-std::string EncodeStepStats(const StepStats& stats) {
-  std::string all;
-  std::string devices;
-  std::string nodes;
-  for (const DeviceStats& device : stats.devices) {
-    constexpr size_t kUsualNode = 192;
-    devices.clear();
-    devices.reserve((device.nodes.size() + 1) * kUsualNode);
-    AppendText(pb::DeviceStepStats::kDevice, device.device, &devices);
-    for (const NodeStats& node : device.nodes) {
-      nodes.clear();
-      AppendNode(stats, node, &nodes);
-      AppendTag(devices, pb::DeviceStepStats::kNodeStats, WireType::kLengthDelimited);
-      AppendBytes(devices, nodes);
-    }
-    AppendTag(all, pb::StepStats::kDevStats, WireType::kLengthDelimited);
-    AppendBytes(all, devices);
+void AppendNode(const NodeTrace& node, int64_t start_wall_micros, std::string* nodes) {
+  namespace Exec = pb::NodeExecStats;
+  constexpr std::string_view kIs = " = ";
+  constexpr size_t kNumbers = 160;  // and tags and lengths, at most
+  constexpr size_t kHead = 1 + 2;   // a tag and the length of all but very short and long ones
+  const int64_t start_micros = start_wall_micros + node.start_nanos / 1000;
+  const int64_t nanos = node.end_nanos - node.start_nanos;
+  const size_t at = nodes->size();
+  nodes->resize(at + kNumbers + 2 * node.node.size() + node.op.size() + node.label.size());
+  char* const begin = nodes->data() + at;
+  FieldWriter body(begin + kHead);
+  body.Text(Exec::kNodeName, node.node);
+  body.Number(Exec::kAllStartMicros, start_micros);
+  body.Number(Exec::kOpEndRelMicros, nanos / 1000);
+  body.Number(Exec::kAllEndRelMicros, nanos / 1000);
+  if (node.label.empty()) {
+    body.Length(Exec::kTimelineLabel, node.node.size() + kIs.size() + node.op.size());
+    body.Bytes(node.node);
+    body.Bytes(kIs);
+    body.Bytes(node.op);
+  } else {
+    body.Text(Exec::kTimelineLabel, node.label);
   }
-  return all.append(stats.encoded);
+  body.Number(Exec::kScheduledMicros, start_micros);
+  body.Number(Exec::kThreadId, node.thread);
+  body.Number(Exec::kAllStartNanos, start_wall_micros * 1000 + node.start_nanos);
+  body.Number(Exec::kOpEndRelNanos, nanos);
+  body.Number(Exec::kAllEndRelNanos, nanos);
+  const size_t size = static_cast<size_t>(body.end() - begin) - kHead;
+  const size_t head = 1 + VarintSize(size);
+  if (head != kHead) std::memmove(begin + head, begin + kHead, size);
+  FieldWriter(begin).Length(pb::DeviceStepStats::kNodeStats, size);
+  nodes->resize(at + head + size);
 }
 
-void EncodeDevices(StepStats* stats) {
-  stats->encoded = EncodeStepStats(*stats);
-  stats->devices.clear();
+std::string EncodeStepStats(const StepStats& stats) {
+  std::string bytes;
+  bytes.reserve(StatsSize(stats));
+  AppendStats(stats, &bytes);
+  return bytes;
 }
 
 Status AddEncodedStepStats(std::string_view bytes, StepStats* stats) {
@@ -91,50 +166,34 @@ Status StepStatsToMessage(const StepStats& stats, Message* message) {
   return MergeFromBytes(*message, EncodeStepStats(stats));
 }
 
-void AddStepStats(const Message& message, StepStats* stats) {
-  namespace Exec = pb::NodeExecStats;
-  for (const Message* device : message.Messages(pb::StepStats::kDevStats)) {
-    DeviceStats& into = stats->devices.emplace_back();
-    into.device = device->GetString(pb::DeviceStepStats::kDevice);
-    for (const Message* node : device->Messages(pb::DeviceStepStats::kNodeStats)) {
-      int64_t start = node->GetInt(Exec::kAllStartNanos);
-      if (start == 0) start = node->GetInt(Exec::kAllStartMicros) * 1000;
-      int64_t nanos = node->GetInt(Exec::kAllEndRelNanos);
-      if (nanos == 0) nanos = node->GetInt(Exec::kAllEndRelMicros) * 1000;
-      NodeStats& made = into.nodes.emplace_back();
-      made.node = node->GetString(Exec::kNodeName);
-      made.thread = static_cast<int>(node->GetUint(Exec::kThreadId));
-      made.start_nanos = start - stats->start_wall_micros * 1000;
-      made.end_nanos = made.start_nanos + nanos;
-      made.label = node->GetString(Exec::kTimelineLabel);
-    }
-  }
-}
-
 Status ReadStepStats(RunMetadata* metadata) {
   StepStats& stats = metadata->step_stats;
-  if (!metadata->encoded.empty() && stats.devices.empty()) {
+  stats.devices.clear();
+  if (!metadata->encoded.empty()) {
     ASSIGN_OR_RETURN(const OwnedMessage told, ParseMessage(pb::RunMetadata::Descriptor(),
                                                            metadata->encoded, {.borrow = true}));
-    AddStepStats(told->GetMessage(pb::RunMetadata::kStepStats), &stats);
+    AddDevices(told->GetMessage(pb::RunMetadata::kStepStats), &stats);
+    return OkStatus();
   }
-  if (stats.encoded.empty()) return OkStatus();
-  ASSIGN_OR_RETURN(const OwnedMessage others,
-                   ParseMessage(pb::StepStats::Descriptor(), stats.encoded, {.borrow = true}));
-  AddStepStats(*others, &stats);
-  stats.encoded.clear();
+  ASSIGN_OR_RETURN(const OwnedMessage written,
+                   ParseMessage(pb::StepStats::Descriptor(), EncodeStepStats(stats)));
+  AddDevices(*written, &stats);
   return OkStatus();
 }
 
-Status RunMetadataToMessage(const RunMetadata& metadata, Message* message) {
-  ASSIGN_OR_RETURN(const std::string bytes, RunMetadataMessage(metadata));
+Status RunMetadataToMessage(RunMetadata metadata, Message* message) {
+  ASSIGN_OR_RETURN(const std::string bytes, RunMetadataMessage(std::move(metadata)));
   return MergeFromBytes(*message, bytes);
 }
 
-Result<std::string> RunMetadataMessage(const RunMetadata& metadata) {
-  if (!metadata.encoded.empty()) return metadata.encoded;
+Result<std::string> RunMetadataMessage(RunMetadata metadata) {
+  if (!metadata.encoded.empty()) return std::move(metadata.encoded);
   std::string bytes;
-  AppendText(pb::RunMetadata::kStepStats, EncodeStepStats(metadata.step_stats), &bytes);
+  if (const size_t size = StatsSize(metadata.step_stats); size > 0) {
+    bytes.reserve(FieldSize(size));
+    AppendLength(pb::RunMetadata::kStepStats, size, &bytes);
+    AppendStats(metadata.step_stats, &bytes);
+  }
   if (metadata.memory.peak_node.empty() && metadata.partition_graphs.empty()) return bytes;
   // The rest as a message: its bytes go on where those end.
   OwnedMessage rest(pb::RunMetadata::Descriptor());

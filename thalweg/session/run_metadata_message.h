@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // RunMetadataMessage: what a Run told about itself, as a RunMetadata message, and back.
 //
-//   ASSIGN_OR_RETURN(std::string bytes, RunMetadataMessage(metadata));   // written, never a tree
-//   RETURN_IF_ERROR(ReadStepStats(&metadata));       // what came from a server, as devices
+//   AppendNode({.node = "y", .op = "Add", .end_nanos = 9}, stats.start_wall_micros, &trace.nodes);
+//   ASSIGN_OR_RETURN(std::string bytes, RunMetadataMessage(std::move(metadata)));
+//   RETURN_IF_ERROR(ReadStepStats(&metadata));       // as devices and nodes
 //
-// Statistics pass from task to task as bytes; nobody reads them but whoever looks at nodes.
+// Statistics are bytes from the first and pass from task to task as such, never as a tree; nobody
+// reads them but whoever looks at nodes.
 // Errors: InvalidArgument for bytes of another process that are no such message.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "thalweg/base/status.h"
 #include "thalweg/proto/message.h"
@@ -16,22 +20,30 @@
 
 namespace thalweg {
 
+// One execution of a node, to be written.
+struct NodeTrace {
+  std::string_view node;
+  std::string_view op;      // the label is "NODE = OP"
+  std::string_view label;   // instead of that; may be empty
+  int thread = 0;           // 0 is the thread that called Run
+  int64_t start_nanos = 0;  // since the step's start
+  int64_t end_nanos = 0;
+};
+// Adds it to DeviceTrace::nodes; the step started at `start_wall_micros`.
+void AppendNode(const NodeTrace& node, int64_t start_wall_micros, std::string* nodes);
+
 // A StepStats message, with what came from other tasks.
 std::string EncodeStepStats(const StepStats& stats);
-// Makes bytes of the devices, before those that came as bytes.
-void EncodeDevices(StepStats* stats);
 // Adds such a message of another task, as it is.
 Status AddEncodedStepStats(std::string_view bytes, StepStats* stats);
 // `message` must be an empty StepStats.
 Status StepStatsToMessage(const StepStats& stats, Message* message);
-// Adds the devices of a StepStats message of another process: times count from the start of
-// `stats`.
-void AddStepStats(const Message& message, StepStats* stats);
-// Makes devices of all that came as bytes.
+// Makes StepStats::devices of what was written: times count from the step's start, or from 1970
+// where a server has told of it.
 Status ReadStepStats(RunMetadata* metadata);
 // `message` must be an empty RunMetadata.
-Status RunMetadataToMessage(const RunMetadata& metadata, Message* message);
+Status RunMetadataToMessage(RunMetadata metadata, Message* message);
 // Its bytes.
-Result<std::string> RunMetadataMessage(const RunMetadata& metadata);
+Result<std::string> RunMetadataMessage(RunMetadata metadata);
 
 }  // namespace thalweg

@@ -13,12 +13,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
+void Append(const NodeTrace& node, StepStats* stats) {
+  AppendNode(node, stats->start_wall_micros, &stats->traces[0].nodes);
+}
+
 StepStats OneNode() {
   StepStats stats{.start_wall_micros = 1000};
-  NodeStats node{.node = "y", .op = "Add", .thread = 3, .start_nanos = 5000, .end_nanos = 7500};
-  stats.devices.push_back({.device = "/job:a/device:CPU:0", .nodes = {node}});
-  node = {.node = "RecvTensor", .op = "RecvTensor", .label = "[4B] x"};
-  stats.devices.push_back({.device = "/job:a/device:CPU:1", .nodes = {node}});
+  stats.traces = {{"/job:a/device:CPU:0", {}}, {"/job:a/device:CPU:1", {}}};
+  Append({.node = "y", .op = "Add", .thread = 3, .start_nanos = 5000, .end_nanos = 7500}, &stats);
+  AppendNode({.node = "RecvTensor", .label = "[4B] x"}, 1000, &stats.traces[1].nodes);
   return stats;
 }
 
@@ -54,6 +57,36 @@ TEST(RunMetadataMessageTest, StatisticsAreWrittenAsTheMessageHasThem) {
   ASSERT_TRUE(StepStatsToMessage(OneNode(), message.get()).ok());
   EXPECT_EQ(Canonical(*message), Canonical(*Expected(kText)));
   EXPECT_EQ(EncodeStepStats({}), "");
+}
+
+// The length of a node's message takes one byte, or as many as it needs.
+TEST(RunMetadataMessageTest, NamesAreAsLongAsTheyAre) {
+  for (const size_t size : {0, 1, 20, 60, 127, 128, 8000, 8200, 70'000, 1'100'000}) {
+    RunMetadata metadata;
+    StepStats& stats = metadata.step_stats;
+    stats.traces = {{"", {}}};
+    const std::string name(size, 'n');
+    constexpr int64_t kLong = int64_t{1} << 60;
+    Append({.node = "before", .op = "Add"}, &stats);
+    Append(
+        {.node = name, .op = "Add", .thread = 1 << 30, .start_nanos = -kLong, .end_nanos = kLong},
+        &stats);
+    Append({.node = "behind", .op = "Add"}, &stats);
+    Result<OwnedMessage> message =
+        ParseMessage(pb::StepStats::Descriptor(), EncodeStepStats(stats));
+    ASSERT_TRUE(message.ok()) << message.status().ToString();
+    EXPECT_EQ(EncodeStepStats(stats), Canonical(**message));
+    ASSERT_TRUE(ReadStepStats(&metadata).ok());
+    ASSERT_EQ(stats.devices.size(), 1u);
+    const std::vector<NodeStats>& nodes = stats.devices[0].nodes;
+    ASSERT_EQ(nodes.size(), 3u);
+    EXPECT_EQ(nodes[0].label, "before = Add");
+    EXPECT_EQ(nodes[1].node, name);
+    EXPECT_EQ(nodes[1].label, name + " = Add");
+    EXPECT_EQ(nodes[1].start_nanos, -kLong);
+    EXPECT_EQ(nodes[1].end_nanos, kLong);
+    EXPECT_EQ(nodes[2].label, "behind = Add");
+  }
 }
 
 TEST(RunMetadataMessageTest, WhatOthersToldGoesOnAsItCame) {

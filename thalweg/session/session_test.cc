@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "thalweg/session/run_metadata_message.h"
 #include "thalweg/session/session_fixture.h"
 #include "thalweg/testing/sanitized.h"
 
@@ -269,6 +270,7 @@ TEST_P(SessionTest, MetadataTellsWhatRan) {
   ASSERT_TRUE(f.Run({{x, Tensor::Scalar(1.0f)}}, {y}, {},
                     {.trace = TraceLevel::kFull, .partition_graphs = true}, &metadata)
                   .ok());
+  ASSERT_TRUE(ReadStepStats(&metadata).ok());
   std::vector<std::string> names;
   for (const DeviceStats& device : metadata.step_stats.devices) {
     for (const NodeStats& node : device.nodes) {

@@ -37,7 +37,7 @@ Status RunCallableByChannel(Callable& callable, size_t num_feeds, size_t num_fet
   RunMetadata metadata;
   RETURN_IF_ERROR(callable.Run(options, feeds, fetches, how.trace.any() ? &metadata : nullptr));
   if (how.trace.any()) {
-    ASSIGN_OR_RETURN(how.told, RunMetadataMessage(metadata));
+    ASSIGN_OR_RETURN(how.told, RunMetadataMessage(std::move(metadata)));
   }
   for (size_t i = 0; i < num_fetches; ++i) {
     const ChannelEdge edge{.number = static_cast<uint32_t>(num_feeds + i), .connection = client};

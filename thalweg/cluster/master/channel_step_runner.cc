@@ -63,7 +63,6 @@ Status ChannelStepRunner::RunHere(const StepRequest& request, ChannelRendezvous&
   RETURN_IF_ERROR(parts_.local.Run(here));
   // At once: other parts may take longer.
   context_.steps.transfers().MoveTo(here.step_id, request.stats);
-  EncodeDevices(request.stats);
   return OkStatus();
 }
 

@@ -134,7 +134,8 @@ Status Master::RunStepInto(const Message& request, const MasterCall& call, Messa
   RETURN_IF_ERROR(session->session().Run(options, feeds, fetches, targets, &values,
                                          WantsMetadata(options) ? &metadata : nullptr));
   RETURN_IF_ERROR(AddTensors(fetches, values, response));
-  return RunMetadataToMessage(metadata, response->Mutable(pb::RunStepResponse::kMetadata));
+  return RunMetadataToMessage(std::move(metadata),
+                              response->Mutable(pb::RunStepResponse::kMetadata));
 }
 
 Result<OwnedMessage> Master::PartialRunSetup(const Message& request, const MasterCall&) {

@@ -5,7 +5,7 @@
 
 #include "thalweg/base/clock.h"
 #include "thalweg/proto/messages.h"
-#include "thalweg/session/run_metadata_message.h"
+#include "thalweg/proto/wire.h"
 
 namespace thalweg {
 namespace {
@@ -33,7 +33,7 @@ void StepTracer::Finish() {
   if (stats_ == nullptr) return;
   steps_.transfers().Enable(false);
   for (const OwnedMessage& answer : answers_) {
-    AddStepStats(answer->GetMessage(pb::RunGraphResponse::kStepStats), stats_);
+    Add(answer->GetMessage(pb::RunGraphResponse::kStepStats));
   }
   steps_.transfers().MoveTo(id_, stats_);
   OwnedMessage disable(pb::LoggingRequest::Descriptor());
@@ -44,9 +44,14 @@ void StepTracer::Finish() {
   for (const Result<OwnedMessage>& answer : Ask(*fetch)) {
     if (!answer.ok()) continue;
     for (const Message* step : (*answer)->Messages(pb::LoggingResponse::kStep)) {
-      AddStepStats(step->GetMessage(pb::LabeledStepStats::kStepStats), stats_);
+      Add(step->GetMessage(pb::LabeledStepStats::kStepStats));
     }
   }
+}
+
+// As it came.
+void StepTracer::Add(const Message& told) {
+  AppendSerialized(told, stats_->encoded).IgnoreError();  // too large: missing in the trace
 }
 
 std::vector<Result<OwnedMessage>> StepTracer::Ask(const Message& request) {

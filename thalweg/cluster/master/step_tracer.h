@@ -32,6 +32,7 @@ class StepTracer {
  private:
   // One call to every task.
   std::vector<Result<OwnedMessage>> Ask(const Message& request);
+  void Add(const Message& told);
 
   WorkerClients& peers_;
   RpcStepTable& steps_;

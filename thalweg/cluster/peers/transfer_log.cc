@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "thalweg/base/clock.h"
+#include "thalweg/session/run_metadata_message.h"
 
 namespace thalweg {
 namespace {
@@ -62,21 +63,21 @@ void TransferLog::MoveTo(int64_t step, StepStats* stats) {
     order_.erase(std::find(order_.begin(), order_.end(), step));
   }
   for (const Transfer& transfer : transfers) {
-    const auto same = [&](const DeviceStats& device) {
+    const auto same = [&](const DeviceTrace& device) {
       return device.device == transfer.destination;
     };
-    auto device = std::find_if(stats->devices.begin(), stats->devices.end(), same);
-    if (device == stats->devices.end()) {
-      device = stats->devices.insert(device, {.device = transfer.destination, .nodes = {}});
+    auto device = std::find_if(stats->traces.begin(), stats->traces.end(), same);
+    if (device == stats->traces.end()) {
+      device = stats->traces.insert(device, {.device = transfer.destination, .nodes = {}});
     }
-    device->nodes.push_back(
-        {.node = "RecvTensor",
-         .op = "RecvTensor",
-         .tag = 0,
-         .thread = 0,
-         .start_nanos = (transfer.start_micros - stats->start_wall_micros) * 1000,
-         .end_nanos = (transfer.end_micros - stats->start_wall_micros) * 1000,
-         .label = LabelOf(transfer)});
+    const std::string label = LabelOf(transfer);
+    AppendNode({.node = "RecvTensor",
+                .op = {},
+                .label = label,
+                .thread = 0,
+                .start_nanos = (transfer.start_micros - stats->start_wall_micros) * 1000,
+                .end_nanos = (transfer.end_micros - stats->start_wall_micros) * 1000},
+               stats->start_wall_micros, &device->nodes);
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "thalweg/session/run_metadata_message.h"
+
 namespace thalweg {
 namespace {
 
@@ -17,12 +19,14 @@ TEST(TransferLogTest, AStepsTransfersAreEntriesOfTheReceivingDevice) {
   TransferLog log;
   log.Add(7, kTransfer);
   log.Add(8, kTransfer);
-  StepStats stats = {.start_wall_micros = 900};
+  RunMetadata metadata{.step_stats = {.start_wall_micros = 900}};
+  StepStats& stats = metadata.step_stats;
   log.MoveTo(7, &stats);
+  ASSERT_TRUE(ReadStepStats(&metadata).ok());
   ASSERT_EQ(stats.devices.size(), 1u);
   EXPECT_EQ(stats.devices[0].device, kTransfer.destination);
   ASSERT_EQ(stats.devices[0].nodes.size(), 1u);
-  const NodeStats& entry = stats.devices[0].nodes[0];
+  const NodeStats entry = stats.devices[0].nodes[0];
   EXPECT_EQ(entry.node, "RecvTensor");
   EXPECT_EQ(entry.start_nanos, 100'000);
   EXPECT_EQ(entry.end_nanos, 900'000);
@@ -30,8 +34,11 @@ TEST(TransferLogTest, AStepsTransfersAreEntriesOfTheReceivingDevice) {
             "[8B] [0.08Mb/s] edge_9_c from /job:a/replica:0/task:0/device:CPU:0 to "
             "/job:b/replica:0/task:0/device:CPU:0");
   log.MoveTo(7, &stats);  // taken already
+  ASSERT_TRUE(ReadStepStats(&metadata).ok());
   EXPECT_EQ(stats.devices[0].nodes.size(), 1u);
   log.MoveTo(8, &stats);
+  ASSERT_TRUE(ReadStepStats(&metadata).ok());
+  ASSERT_EQ(stats.devices.size(), 1u);  // of the same device, whoever wrote before
   EXPECT_EQ(stats.devices[0].nodes.size(), 2u);
 }
 
@@ -40,14 +47,14 @@ TEST(TransferLogTest, OldStepsGo) {
   for (int step = 0; step < 1000; ++step) log.Add(step, kTransfer);
   StepStats stats;
   log.MoveTo(0, &stats);
-  EXPECT_TRUE(stats.devices.empty());
+  EXPECT_TRUE(stats.traces.empty());
   log.MoveTo(999, &stats);
-  EXPECT_EQ(stats.devices.size(), 1u);
+  EXPECT_EQ(stats.traces.size(), 1u);
   log.Add(1, kTransfer);
   log.Clear();
   StepStats none;
   log.MoveTo(1, &none);
-  EXPECT_TRUE(none.devices.empty());
+  EXPECT_TRUE(none.traces.empty());
 }
 
 }  // namespace

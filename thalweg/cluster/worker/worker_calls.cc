@@ -39,7 +39,7 @@ Result<OwnedMessage> Worker::Logging(const Message& request, const WorkerCall&) 
   for (const int64_t id : request.Repeated<int64_t>(Request::kFetchStepId)) {
     StepStats stats;
     transfers.MoveTo(id, &stats);
-    if (stats.devices.empty()) continue;
+    if (stats.traces.empty()) continue;
     Message* const step = response->Add(pb::LoggingResponse::kStep);
     step->SetInt(pb::LabeledStepStats::kStepId, id);
     RETURN_IF_ERROR(StepStatsToMessage(stats, step->Mutable(pb::LabeledStepStats::kStepStats)));
