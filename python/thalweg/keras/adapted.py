@@ -297,6 +297,14 @@ def _change_training_arrays(module):
             return [array.take(start, 0) for array in arrays]
         return before(arrays, start, stop)
     module.slice_arrays = slice_arrays
+    fit_loop = module.fit_loop
+
+    @functools.wraps(fit_loop)
+    def fit_arrays(model, fit_function, fit_inputs, *args, **kwargs):
+        if isinstance(fit_function, graph_backend.Function):
+            fit_function = fit_function.repeated(fit_inputs)
+        return fit_loop(model, fit_function, fit_inputs, *args, **kwargs)
+    module.fit_loop = fit_arrays
 
 
 def _change_training_generator(module):

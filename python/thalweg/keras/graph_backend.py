@@ -30,7 +30,7 @@ from thalweg.keras.settings import (  # noqa: F401
 from thalweg.variables.variables import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from thalweg.base.typing import Array, ArrayLike, DTypeLike, TensorLike
@@ -199,8 +199,8 @@ class Function:
         """A call of what is fetched, where arrays alone are fed and nothing else is asked for."""
         plain = not (any(isinstance(t, SparseTensor) for t in tensors) or self.run_options or self.run_metadata)
         self._prepared = session.make_callable([*self.outputs, *self.fetches, self.updates_op], tensors) if plain else None
-        self._types = [np.dtype(t.dtype.as_numpy_dtype) for t in tensors]
-        self._prepared_for = session, tensors, list(self.fetches)
+        self._types = [t.dtype.as_numpy_dtype for t in tensors]
+        self._prepared_for = session, [*tensors], [*self.fetches]
 
     def _feeds(self, values):
         """(what is fed, its value) of the inputs that have one."""
@@ -211,40 +211,39 @@ class Function:
                                           "tensors by Input(tensor=...)")
         return [*pairs, *self.feed_dict.items()]
 
-    def _as_last(self, session, inputs):
-        """The inputs as they are fed, where the last call had the same session and inputs of the same kinds; else None.
+    def repeated(self, arrays: Sequence[Array | int]) -> Callable[[Sequence[Array | int]], list[Any]]:
+        """This function for many calls with arrays of these types, one for each input, which are not looked at again.
 
-        Most calls of a loop are such, and a small step is not longer than what it takes to look at each input again."""
-        if self._prepared is None or self.feed_dict or self._prepared_for != (session, self.inputs, self.fetches) or \
-                len(inputs) != len(self._types):
-            return None
-        values = []
-        for value, dtype in zip(inputs, self._types):
-            if value.__class__ is not np.ndarray or value.dtype is not dtype:
-                if value.__class__ is not int:
-                    return None
-                value = np.asarray(value, dtype)
-            values.append(value)
-        return values
+        A small step is not longer than what it takes to look at its inputs."""
+        session = get_session()
+        plain = len(arrays) == len(self.inputs) and not (self.feed_dict or self.fetches or self.run_options or self.run_metadata)
+        for tensor, array in zip(self.inputs, arrays):
+            plain = plain and isinstance(tensor, Tensor) and (
+                type(array) is int or type(array) is np.ndarray and np.can_cast(array.dtype, tensor.dtype.as_numpy_dtype, "same_kind"))
+        if not plain:
+            return self
+        if self._prepared_for != (session, self.inputs, []):
+            self._prepare(session, self.inputs)
+        run = self._prepared
+
+        def call(inputs):
+            return run(*inputs)[:-1] if _current_session() is session else self(inputs)
+        return call
 
     def __call__(self, inputs: Sequence[ArrayLike | None]) -> list[Any]:
         if not isinstance(inputs, (list, tuple)):
             raise TypeError("`inputs` should be a list or tuple.")
         session = get_session()
-        values = self._as_last(session, inputs)
-        if values is None:
-            feeds = self._feeds(inputs)
-            tensors = [tensor for tensor, _ in feeds]
-            if self._prepared_for != (session, tensors, self.fetches):
-                self._prepare(session, tensors)
-            if self._prepared is not None:
-                values = [np.asarray(value, dtype) for (_, value), dtype in zip(feeds, self._types)]
+        feeds = self._feeds(inputs)
+        tensors = [tensor for tensor, _ in feeds]
+        if self._prepared_for != (session, tensors, self.fetches):
+            self._prepare(session, tensors)
         if self._prepared is None:
             fetched = session.run([*self.outputs, *self.fetches, self.updates_op],
                                   feed_dict={t: _sparse_value(v) if isinstance(t, SparseTensor) else v for t, v in feeds},
                                   options=self.run_options, run_metadata=self.run_metadata)
         else:
-            fetched = self._prepared(*values)
+            fetched = self._prepared(*[np.asarray(value, dtype) for (_, value), dtype in zip(feeds, self._types)])
         for fetch, value in zip(self.fetches, fetched[len(self.outputs):]):
             if fetch in self.fetch_callbacks:
                 self.fetch_callbacks[fetch](value)
