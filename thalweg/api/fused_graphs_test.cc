@@ -171,7 +171,7 @@ TEST_F(FusePassTest, AReductionEndsATree) {
 
 // A program of several shapes is planned in every step.
 TEST_F(FusePassTest, ScalarsAmongLargerValuesAreAProgramOfTheirOwn) {
-  const Output n = Placeholder("n", PartialShape{}, DType::kInt32);
+  const Output n = Placeholder("n", PartialShape(Dims()), DType::kInt32);
   const Output count = b.Op("Cast", {b.Op("Maximum", {n, b.ScalarConst(DType::kInt32, 1)})},
                             {{"DstT", DType::kFloat}});
   EXPECT_THAT(

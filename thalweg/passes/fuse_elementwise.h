@@ -7,8 +7,10 @@
 // normalization, softmax) it may be inside too. What such a reduction reads, or is made of its
 // result, joins also when others read it: it becomes one more output of the new node. Never inside
 // a tree: feeds, fetches, targets, nodes that others wait for, references, stateful nodes, nodes
-// with a colocation constraint or another device than the root's. The new node has the root's name;
-// errors name the node they belong to. Nothing is done where the registries lack the operations.
+// with a colocation constraint or another device than the root's, and scalars that are computed for
+// what is larger: a program of several shapes is planned in every step. The new node has the root's
+// name; errors name the node they belong to. Nothing is done where the registries lack the
+// operations.
 #pragma once
 
 #include "thalweg/kernel/kernel_registry.h"
