@@ -5,7 +5,8 @@ namespace thalweg::api {
 
 TwCode Report(TwStatus* out, Status status) {
   const auto code = static_cast<TwCode>(status.code());
-  if (out != nullptr) {
+  // Mostly nothing was wrong, and nothing is.
+  if (out != nullptr && !(status.ok() && out->status.ok())) {
     out->message = std::string(status.message());
     out->status = std::move(status);
   }

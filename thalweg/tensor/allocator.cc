@@ -10,8 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <typeinfo>
 #include <utility>
 
+#include "thalweg/tensor/find_charged.h"
 #include "thalweg/tensor/text_heap.h"
 
 namespace thalweg {
@@ -73,7 +75,7 @@ void UnmapBlock(void* block, size_t bytes) {
   }
 }
 
-class CpuAllocator : public ChargedAllocator {
+class CpuAllocator final : public ChargedAllocator {
  public:
   explicit CpuAllocator(int64_t limit) { stats_.limit = limit > 0 ? limit : SystemLimit(); }
 
@@ -209,6 +211,11 @@ class CpuAllocator : public ChargedAllocator {
 };
 
 }  // namespace
+
+ChargedAllocator* FindCharged(Allocator& allocator) {
+  if (typeid(allocator) == typeid(CpuAllocator)) return static_cast<CpuAllocator*>(&allocator);
+  return dynamic_cast<ChargedAllocator*>(&allocator);
+}
 
 Status AllocationError(const Allocator& allocator, size_t bytes) {
   const AllocatorStats stats = allocator.Stats();

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 
+#include "thalweg/tensor/find_charged.h"
+
 namespace thalweg {
 
 Status HeapCharge::Set(Allocator& allocator, size_t bytes) {
   if (bytes == bytes_) return OkStatus();
-  if (allocator_ == nullptr) allocator_ = dynamic_cast<ChargedAllocator*>(&allocator);
+  if (allocator_ == nullptr) allocator_ = FindCharged(allocator);
   if (allocator_ == nullptr) return OkStatus();
   if (bytes < bytes_) {
     allocator_->Discharge(bytes_ - bytes);

@@ -8,8 +8,8 @@
 // Threads: one at a time.
 #pragma once
 
-#include <array>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,14 +20,26 @@ namespace thalweg {
 class InlinedTensors {
  public:
   explicit InlinedTensors(size_t size) : size_(size) {
-    if (size > kInline) many_.resize(size);
+    if (size > kInline) {
+      many_.resize(size);
+    } else {
+      std::uninitialized_default_construct_n(few(), size);
+    }
   }
-  std::span<Tensor> span() { return {size_ > kInline ? many_.data() : few_.data(), size_}; }
+  InlinedTensors(const InlinedTensors&) = delete;
+  InlinedTensors& operator=(const InlinedTensors&) = delete;
+  ~InlinedTensors() {
+    if (size_ <= kInline) std::destroy_n(few(), size_);
+  }
+  std::span<Tensor> span() { return {size_ > kInline ? many_.data() : few(), size_}; }
 
  private:
   static constexpr size_t kInline = 8;
-  size_t size_;
-  std::array<Tensor, kInline> few_;
+  Tensor* few() { return reinterpret_cast<Tensor*>(few_); }
+
+  const size_t size_;
+  // Only as many are made as there are: most calls fetch one or none.
+  alignas(Tensor) std::byte few_[kInline * sizeof(Tensor)];
   std::vector<Tensor> many_;
 };
 

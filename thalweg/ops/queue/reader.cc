@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "thalweg/base/spin.h"
 #include "thalweg/proto/wire_reader.h"
 
 namespace thalweg {
@@ -14,25 +15,34 @@ constexpr uint32_t kStartedField = 1, kFinishedField = 2, kProducedField = 3, kW
 }  // namespace
 
 bool Reader::TryTakeTurn() {
-  MutexLock lock(mutex_);
-  if (is_taken_ || !IsEmpty(0)) return false;
-  is_taken_ = true;
-  return true;
+  // Mostly the other call reads a record of the buffer: to wait in line costs far more than that.
+  Spinner spinner(std::chrono::nanoseconds(0));
+  while (true) {
+    TurnState found = TurnState::kFree;
+    if (turn_.compare_exchange_strong(found, TurnState::kTaken, std::memory_order_acquire)) {
+      return true;
+    }
+    if (found != TurnState::kTaken || !spinner.Spin()) return false;
+  }
 }
 
 void Reader::GiveTurn() {
+  TurnState found = TurnState::kTaken;
+  if (turn_.compare_exchange_strong(found, TurnState::kFree, std::memory_order_release)) return;
   Ended ended;
   {
     MutexLock lock(mutex_);
-    is_taken_ = false;
-    if (IsEmpty(0)) return;
+    // Not free in between: a call that comes now does not pass those that wait.
+    turn_.store(IsEmpty(0) ? TurnState::kFree : TurnState::kGiven, std::memory_order_release);
     AdvanceAll(&ended);
   }
   End(std::move(ended));
 }
 
 WaiterQueues::Progress Reader::Advance(Waiter&) {
-  return std::exchange(is_taken_, true) ? Progress::kNone : Progress::kEnded;
+  const TurnState before = turn_.exchange(TurnState::kAwaited, std::memory_order_acq_rel);
+  const bool has_turn = before == TurnState::kFree || before == TurnState::kGiven;
+  return has_turn ? Progress::kEnded : Progress::kNone;
 }
 
 Status Reader::Begin(const std::string& work) {
@@ -53,9 +63,10 @@ Result<std::optional<SourceRecord>> Reader::Next(const RecordSource::RoomFn& mak
     work_.clear();  // a state names the last work until the next is asked for
     return std::optional<SourceRecord>();
   }
-  ASSIGN_OR_RETURN(std::optional<SourceRecord> record, source_->Next(make_room));
-  if (record) ++counts_.produced;
-  if (!record || source_->is_one_record()) EndWork();
+  Result<std::optional<SourceRecord>> record = source_->Next(make_room);
+  if (!record.ok()) return record;
+  if (*record) ++counts_.produced;
+  if (!*record || source_->is_one_record()) EndWork();
   return record;
 }
 

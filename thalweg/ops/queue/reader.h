@@ -36,7 +36,8 @@ class Reader : public WaiterQueues, public Contained {
   struct Turn : Waiter {
     Turn(Context& c, Done d) : Waiter(0, c, std::move(d)) {}
   };
-  bool TryTakeTurn() EXCLUDES(mutex_);
+  // False: another call has it, and a record takes longer than a short spin, or calls wait.
+  bool TryTakeTurn();
   void GiveTurn() EXCLUDES(mutex_);
 
   const std::string& kind() const { return kind_; }
@@ -55,6 +56,13 @@ class Reader : public WaiterQueues, public Contained {
   Status Restore(std::string_view state);
 
  private:
+  // Whose turn it is. Without waiters a turn is taken and given without the lock.
+  enum class TurnState : uint8_t {
+    kFree,
+    kTaken,    // nobody waits
+    kAwaited,  // taken, and there may be waiters
+    kGiven,    // to the first waiter, by who holds the lock
+  };
   // Changed by who has the turn alone.
   struct Counts {
     std::atomic<int64_t> started{0};
@@ -71,7 +79,8 @@ class Reader : public WaiterQueues, public Contained {
   const std::unique_ptr<RecordSource> source_;
   bool has_work_ = false;
   std::string work_;
-  bool is_taken_ GUARDED_BY(mutex_) = false;
+  // From kAwaited on it changes under the lock only.
+  std::atomic<TurnState> turn_{TurnState::kFree};
   Counts counts_;
 };
 

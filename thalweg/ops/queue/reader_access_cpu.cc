@@ -133,16 +133,21 @@ Status ReaderKernel::BeginElement(Context& ctx, Reader& reader) {
   return reader.Begin(work.scalar<std::string>());
 }
 
-// Room for the values that a call has read so far and the one that comes.
+// Room for the values that a call has read so far and the one that comes. For a few short ones
+// nobody is asked: they count as soon as they are the call's outputs.
 class RecordRoom {
  public:
   explicit RecordRoom(Allocator& allocator) : allocator_(allocator) {}
   RecordSource::RoomFn Ask() {
-    return [this](uint64_t bytes) { return charge_.Set(allocator_, taken_ + bytes); };
+    return [this](uint64_t bytes) {
+      return taken_ + bytes <= kFree ? OkStatus() : charge_.Set(allocator_, taken_ + bytes);
+    };
   }
   void Took(const SourceRecord& record) { taken_ += record.key.size() + record.value.size(); }
 
  private:
+  static constexpr uint64_t kFree = 4096;
+
   Allocator& allocator_;
   HeapCharge charge_;
   uint64_t taken_ = 0;
@@ -159,7 +164,7 @@ class ReadCpu : public ReaderKernel {
     }
     return std::nullopt;
   }
-  static Status Give(Context& ctx, SourceRecord record) {
+  static Status Give(Context& ctx, SourceRecord&& record) {
     ASSIGN_OR_RETURN(Tensor * key, ctx.AllocateOutput(0, DType::kString, Shape()));
     *key->mutable_data<std::string>() = std::move(record.key);
     ASSIGN_OR_RETURN(Tensor * value, ctx.AllocateOutput(1, DType::kString, Shape()));

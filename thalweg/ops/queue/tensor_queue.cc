@@ -2,10 +2,10 @@
 #include "thalweg/ops/queue/tensor_queue.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "thalweg/resources/batch_rows.h"
+#include "thalweg/tensor/inlined_tensors.h"
 
 namespace thalweg {
 namespace {
@@ -17,17 +17,6 @@ std::unique_ptr<ElementStore> MakeStore(const TensorQueue::Spec& spec) {
   if (spec.kind == "PriorityQueue") return MakePriorityStore(spec.types.size());
   return MakeFifoStore(spec.types.size());
 }
-
-// The tensors of one element, mostly without an allocation.
-class Tuple {
- public:
-  explicit Tuple(size_t width) : more_(width > few_.size() ? width : 0) {}
-  Tensor* data() { return more_.empty() ? few_.data() : more_.data(); }
-
- private:
-  std::array<Tensor, 4> few_;
-  std::vector<Tensor> more_;
-};
 
 Status ShapeMismatch(size_t component, const std::string& expected, const Shape& found) {
   return InvalidArgument("Shape mismatch in tuple component ", component, ". Expected ", expected,
@@ -145,11 +134,11 @@ bool TensorQueue::TryEnqueue(Context& ctx, int first_input, Status* status) {
     if (!IsEmpty(Enqueue::kLine) || store_->size() >= spec_.capacity) return false;
     *status = MakeRoom(ctx);
     if (!status->ok()) return true;
-    Tuple element(width_);
+    InlinedTensors element(width_);
     for (size_t c = 0; c < width_; ++c) {
-      element.data()[c] = ctx.input(first_input + static_cast<int>(c));
+      element.span()[c] = ctx.input(first_input + static_cast<int>(c));
     }
-    store_->Push(element.data());
+    store_->Push(element.span().data());
     if (IsEmpty(Dequeue::kLine)) return true;
     AdvanceAll(&ended);
   }
@@ -158,7 +147,7 @@ bool TensorQueue::TryEnqueue(Context& ctx, int first_input, Status* status) {
 }
 
 bool TensorQueue::TryDequeue(Context& ctx, Status* status) {
-  Tuple element(width_);
+  InlinedTensors element(width_);
   Ended ended;
   {
     MutexLock lock(mutex_);
@@ -168,11 +157,11 @@ bool TensorQueue::TryDequeue(Context& ctx, Status* status) {
       *status = TooFew(1, 0);
       return true;
     }
-    store_->Pop(element.data());
+    store_->Pop(element.span().data());
     if (!IsEmpty(Enqueue::kLine)) AdvanceAll(&ended);
   }
   for (size_t c = 0; c < width_; ++c) {
-    ctx.set_output(static_cast<int>(c), std::move(element.data()[c]));
+    ctx.set_output(static_cast<int>(c), std::move(element.span()[c]));
   }
   End(std::move(ended));
   return true;
@@ -190,7 +179,7 @@ WaiterQueues::Progress TensorQueue::AdvanceEnqueue(Enqueue& enqueue) {
     return Progress::kEnded;
   }
   const int64_t before = enqueue.next;
-  Tuple element(width_);
+  InlinedTensors element(width_);
   for (; enqueue.next < enqueue.count && store_->size() < spec_.capacity; ++enqueue.next) {
     enqueue.status = MakeRoom(enqueue.ctx);
     if (!enqueue.status.ok()) return Progress::kEnded;
@@ -202,9 +191,9 @@ WaiterQueues::Progress TensorQueue::AdvanceEnqueue(Enqueue& enqueue) {
         enqueue.status = row.status();
         return Progress::kEnded;
       }
-      element.data()[c] = *std::move(row);
+      element.span()[c] = *std::move(row);
     }
-    store_->Push(element.data());
+    store_->Push(element.span().data());
   }
   if (enqueue.next == enqueue.count) return Progress::kEnded;
   return enqueue.next > before ? Progress::kSome : Progress::kNone;
