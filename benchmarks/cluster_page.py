@@ -15,7 +15,7 @@ HEAD = """
 ## Clusters
 
 All on one machine, over loopback, on two cores: nothing here says what a network does. *Goal* is what we set out to reach; one that
-is missed says so. Rows with – in the last column were measured before results kept their commit, date and single pairs.
+is missed says so. In the last column, "with" is explained above.
 """
 
 CHANNELS = """

@@ -27,8 +27,10 @@ def stamp(machine):
 
 
 def measured(result):
-    """'7d40a6d 2026-11-23', or a dash for results that did not keep it."""
-    return f"{result['commit'][:7]}{'+' * result['commit'].endswith('+')} {result['date'][:10]}" if "commit" in result else "–"
+    """'7d40a6d 2026-11-23'; 'with 7d40a6d 2026-11-23' of a result that kept neither: the commit that brought it."""
+    if "commit" in result:
+        return f"{result['commit'][:7]}{'+' * result['commit'].endswith('+')} {result['date'][:10]}"
+    return f"with {result['came_with'][:7]} {result['came_on'][:10]}" if "came_with" in result else "–"
 
 
 def path_of(folder, name, threads):

@@ -35,9 +35,10 @@ medians. They need not agree, so the verdict needs both.
 `benchmarks/peers/workloads.md` says what each row computes.
 """
 OLD = """
-Rows with – in the last column were measured before 24 November 2026, when results did not keep their commit, their date and their
-single pairs: their verdicts rest on the two figures alone. Other work of the machine was stopped while a process measured, not while
-it started.
+Rows with "with" in the last column were measured before 24 November 2026, when results did not keep their commit, their date and their
+single pairs: their verdicts rest on the two figures alone. The commit is the one that brought the result into this repository, and the
+date is its date: the code that was measured is no newer than that. Other work of the machine was stopped while a process measured, not
+while it started.
 """
 
 
@@ -50,8 +51,8 @@ work; behind each operation, its share of the kernels' time and how much of that
 
 ![Kernels of each row, and the same under the roof](roof.svg)
 
-| row | threads | step | kernels | engine | left | roof | dearest operations |
-|---|---|---|---|---|---|---|---|"""
+| row | threads | step | kernels | engine | left | roof | costliest operations | measured |
+|---|---|---|---|---|---|---|---|---|"""
 
 PROCESSOR = """
 ## Input pipelines, by processor time
@@ -75,14 +76,15 @@ def load(*folders):
 
 def roof(results):
     """Median of all calibrations between the rows, by instruction set level."""
-    levels = {}
+    levels, when = {}, {}
     for r in results:
         if r["name"] == "calibrate":
             levels.setdefault(r["isa"], {}).setdefault(r["variant"], []).append(r["value"])
+            when.setdefault(r["isa"], set()).add(results_folder.measured(r))
     for isa, found in levels.items():
         low, high = min(found["fma"]), max(found["fma"])
         yield (f"| {isa} | {statistics.median(found['fma']):.0f} ({low:.0f} to {high:.0f}) | "
-               f"{statistics.median(found['copy']):.1f} ({min(found['copy']):.1f} to {max(found['copy']):.1f}) |")
+               f"{statistics.median(found['copy']):.1f} ({min(found['copy']):.1f} to {max(found['copy']):.1f}) | {', '.join(sorted(when[isa]))} |")
 
 
 def peer_cell(result, label):
@@ -114,7 +116,7 @@ def profiles(results, most=4):
         ideal = {k["op"]: step_profile.ideal_seconds(k, r["roof"]) for k in r["kernels"]}
         cells = [f"{k['op']} {k['seconds'] / busy:.0%} ({ideal[k['op']] / k['seconds']:.0%})" for k in r["kernels"][:most]]
         times = [show_seconds(t) if t >= 0 else "-" + show_seconds(-t) for t in (r["median_s"], *r["derivation"], sum(ideal.values()))]
-        yield f"| {r['workload']} | {r['threads']} | {' | '.join(times)} | {', '.join(cells)} |"
+        yield f"| {r['workload']} | {r['threads']} | {' | '.join(times)} | {', '.join(cells)} | {results_folder.measured(r)} |"
 
 
 def processor(results):
@@ -133,7 +135,7 @@ def page(results, profiled=(), processor_times=()):
     results = [r for r in results if r["machine"] in machines]  # not the roofs of machines that measured clusters alone
     yield HEAD
     yield f"Machine: {'; '.join(machines)}.\n"
-    yield "| level | multiply-adds of one thread, GFLOP/s | copy, GB/s |\n|---|---|---|"
+    yield "| level | multiply-adds of one thread, GFLOP/s | copy, GB/s | measured |\n|---|---|---|---|"
     yield from roof(results)
     yield f"\n{headline(results)}\n"
     if any("commit" not in r for r in results if r["peers"]):

@@ -107,7 +107,7 @@ class Recorder:
         return found
 
     def kernels(self):
-        """By operation, the dearest first."""
+        """By operation, the most costly first."""
         rows = collections.defaultdict(lambda: [0, 0.0, 0, 0])
         work = self.work()
         for metadata in self.metadata:

@@ -1,12 +1,14 @@
-# thalweg_library(ROOM SRCS a.cc b.cc ... DEPS room ... [OPTIONS flag ...] [ALONE])
+# thalweg_library(ROOM SRCS a.cc b.cc ... DEPS room ... [OPTIONS flag ...] [ALONE] [QUICK])
 #
 # One room = one target thalweg_ROOM with the alias thalweg::ROOM. Every target gets the project's warnings and
 # flags. DEPS names rooms; the levels of ARCHITECTURE.md are checked by tools/check_layers.py, not here. ALONE: each source is
-# compiled by itself, where inner loops should not depend on their neighbors.
+# compiled by itself, where inner loops should not depend on their neighbors. QUICK: compiled headers, see ThalwegQuick.cmake.
 
 find_package(Threads REQUIRED)
 
-set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+set(CMAKE_CXX_FLAGS_PROFILE "-O2 -g1")  # for who wants lines beside the names of functions: objects are 2 to 5 times as large
+set(CMAKE_C_FLAGS_PROFILE "${CMAKE_CXX_FLAGS_PROFILE}")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
 set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
 set(CMAKE_C_FLAGS_SANITIZE "${CMAKE_CXX_FLAGS_SANITIZE}")
@@ -49,7 +51,7 @@ if(THALWEG_SANITIZER AND NOT THALWEG_FUZZ)
 endif()
 
 function(thalweg_library ROOM)
-  cmake_parse_arguments(ARG "ALONE" "" "SRCS;DEPS;OPTIONS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;QUICK" "" "SRCS;DEPS;OPTIONS" ${ARGN})
   if(ARG_ALONE)
     set(units ${ARG_SRCS})
   else()
@@ -64,5 +66,8 @@ function(thalweg_library ROOM)
   endforeach()
   if(ARG_OPTIONS)
     target_compile_options(thalweg_${ROOM} PRIVATE ${ARG_OPTIONS})
+  endif()
+  if(ARG_QUICK)
+    thalweg_quick_room(thalweg_${ROOM})
   endif()
 endfunction()

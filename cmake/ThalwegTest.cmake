@@ -20,10 +20,8 @@ function(thalweg_test ROOM)
   foreach(dep ${ARG_DEPS})
     target_link_libraries(${ROOM}_test PRIVATE thalweg::${dep})
   endforeach()
-  if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    target_link_options(${ROOM}_test PRIVATE -Wl,--strip-debug)  # a quarter of the size: each holds all the rooms that it tests
-  endif()
   target_compile_options(${ROOM}_test PRIVATE -O0)  # half the time to compile; the rooms, which do the work, are optimized
+  thalweg_quick_test(${ROOM}_test)
   add_dependencies(unit_tests ${ROOM}_test)
   file(APPEND ${PROJECT_BINARY_DIR}/unit_tests.txt "${ROOM}\n")
   gtest_discover_tests(${ROOM}_test TEST_PREFIX ${ROOM}: DISCOVERY_MODE PRE_TEST

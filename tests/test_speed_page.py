@@ -6,6 +6,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "benchmarks"))
 import cluster_page  # noqa: E402
+import results_folder  # noqa: E402
 import speed_page  # noqa: E402
 
 ROW = {"name": "mlp", "variant": "python", "threads": 2, "value": 0.002, "machine": "a machine",
@@ -24,7 +25,7 @@ def test_losses_are_printed():
     assert "| mlp | 2 | 2 ms | behind | jax 1 ms: 2.00 / 2.00 behind; torch 4 ms: 0.50 / 0.50 ahead | – |" in text
     assert "0 are ahead, 0 even, 0 undecided, 1 behind" in text and "by one of the two figures at least, takes mlp on 2 threads." in text
     assert "were measured before 24 November 2026" in text
-    assert "| avx2 | 70 (60 to 80) | 12.0 (12.0 to 12.0) |" in text
+    assert "| avx2 | 70 (60 to 80) | 12.0 (12.0 to 12.0) | – |" in text
 
 
 def test_figures_that_do_not_agree_are_undecided_and_new_results_say_when_and_where():
@@ -40,7 +41,7 @@ def test_profiles_say_what_the_kernels_explain():
     kernel = {"op": "MatMul", "count": 1, "seconds": 0.004, "flops": 2e8, "bytes": 1e6}
     text = "\n".join(speed_page.profiles([{"workload": "mlp", "threads": 1, "median_s": 0.0045, "kernels": [kernel],
                                            "derivation": [0.004, 0.0006, -0.0001], "roof": {"fma": 100.0, "copy": 10.0}}]))
-    assert text == "| mlp | 1 | 4.5 ms | 4 ms | 600 us | -100 us | 2 ms | MatMul 100% (50%) |"
+    assert text == "| mlp | 1 | 4.5 ms | 4 ms | 600 us | -100 us | 2 ms | MatMul 100% (50%) | – |"
 
 
 def test_processor_time_stands_beside_that_of_others():
@@ -77,3 +78,14 @@ def test_rows_that_read_all_of_it_meet_goals_or_miss_them():
     assert cluster_page.goal_cell(row) == "100 ms: **missed**"
     assert next(cluster_page.wire([row])) == (
         "| read_1G | 200 ms [200 ms to 200 ms] | 100 ms: **missed** | 800 ms [800 ms to 800 ms] | 0.250 / 0.250 ahead |  |  | 7d40a6d 2026-11-25 |")
+
+
+def test_every_committed_result_says_when_and_at_which_commit():
+    results = speed_page.load() + speed_page.load("profiles") + speed_page.load("processor")
+    assert len(results) > 400 and "–" not in {results_folder.measured(r) for r in results}
+
+
+def test_a_result_that_did_not_keep_its_commit_names_the_one_that_brought_it():
+    row = dict(ROW, came_with="7d40a6dabcde", came_on="2026-11-22 10:00 UTC")
+    assert results_folder.measured(row) == "with 7d40a6d 2026-11-22"
+    assert cluster_page.read_in_part(dict(row, name="wire_read_1G"))  # it still does not know its own

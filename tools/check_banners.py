@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The example in the leading comment of every header is code that compiles.
+"""The example in the leading comment of every header is code that compiles, and each of its labels begins a line.
 
     check_banners.py [--write FILE] [HEADER ...]
 
@@ -18,7 +18,8 @@ What an example takes for granted (`ctx`, `allocator`, `graph`) is declared in t
     thalweg/graph/y.h     top; Status F(int)   it is made of definitions; `global`: of macros that open the namespace
     thalweg/testing/z.h   void                 it returns nothing: ASSERT_TRUE
 
-A row whose header is not there is an error too. A header of a component whose library is not installed (`needs HEADER`) is left out.
+The labels are Ownership, Threads, Errors and Ordering. A row whose header is not there is an error too. A header of a component whose
+library is not installed (`needs HEADER`) is left out.
 """
 import functools
 import os
@@ -28,6 +29,7 @@ import sys
 import tempfile
 
 INDENT = 3
+BEHIND = re.compile(r"[.;] ((?:Ownership|Threads|Errors|Ordering):)")
 OPTIONS = ("text", "top", "global", "void")
 PRELUDE = '''// Written by tools/check_banners.py.
 #include <gtest/gtest.h>
@@ -62,6 +64,12 @@ def banner(path):
 
 def example(lines):
     return [(number, text) for number, text in lines if text.startswith(" " * INDENT)]
+
+
+def labels_behind(path, lines):
+    """Complaints about labels that stand behind something else on their line, where nobody finds them."""
+    return [f"{path}:{number}: '{found[1]}' does not begin its line" for number, text in lines if not text.startswith(" " * INDENT)
+            for found in BEHIND.finditer(text)]
 
 
 def code_of(text):
@@ -163,6 +171,7 @@ def check(headers, rows):
     source, problems, count = Source(rows), [], 0
     for path in headers:
         lines = banner(path)
+        problems += labels_behind(path, lines)
         code = example(lines)
         if not code:
             continue

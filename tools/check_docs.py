@@ -4,9 +4,9 @@
 
     check_docs.py [ROOT]
 
-Every link between Markdown pages leads to a file, and to a heading where it names one. Every label of a statement (`papers B3.4a`,
-`users A1`) has a row in docs/papers.md or docs/users.md. Every test that these pages and the design pages name exists, and every row
-names one or says "not yet".
+Every link between Markdown pages leads to a file, and to a heading where it names one. Every source that a page names by its path, and
+every test that it names whole, exists. Every label of a statement (`papers B3.4a`, `users A1`) has a row in docs/papers.md or
+docs/users.md, and every row names a test or says "not yet".
 """
 import os
 import re
@@ -15,7 +15,8 @@ import sys
 
 PAGES = {"papers": "docs/papers.md", "users": "docs/users.md"}
 SKIP = ("tests/golden/", "tests/fuzz/", "tools/tf_facts/", "tools/tests/", "benchmarks/peers/", *PAGES.values())
-NAME_TESTS = (*PAGES.values(), "docs/findings.md", "docs/questions.md", "docs/design/")  # pages whose tests must exist
+# Pages that name what was, what their reader makes, or messages.
+SKIP_NAMES = ("CHANGELOG.md", "docs/howto/add_", "docs/formats/", "tests/golden/", "benchmarks/peers/")
 
 LABEL = r"[A-KU]\d{1,2}(?:\.\d{1,2}){0,2}[a-f]?"
 ROW = re.compile(rf"^\| \*\*({LABEL})\*\* \|(.*)\|\s*$", re.M)
@@ -27,6 +28,7 @@ IN_TEST_NAME = re.compile(r"(?:(?<=\s)|(?<=_))([AB])_?(\d{1,2})_(\d)(?:_(\d))?([
 CPP_TEST = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.M)
 NAMED_CPP = re.compile(r"`([A-Z]\w+\.[A-Z]\w+)`")
 NAMED_PYTHON = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
+NAMED_FILE = re.compile(r"`([\w.-]+(?:/[\w.-]+)+\.(?:h|cc|py|sh))`")
 
 
 def rows(page):
@@ -64,6 +66,14 @@ def check_tests(path, text, cpp_tests, python_tests):
             if label[0] != "U" and not re.search(r"`|not yet|nothing to show|\]\(", shown):
                 complaints.append(f"{path}: {label} names no test and does not say 'not yet'")
     return complaints
+
+
+def check_files(path, text, ends):
+    """The sources that a page names by more than their name exist. `ends`: of all paths of the tree, 'b.h', 'a/b.h' ..."""
+    here = os.path.dirname(path)
+    named = {name: os.path.normpath(os.path.join(here, name)) if name.startswith(".") else name for name in NAMED_FILE.findall(text)}
+    return [f"{path}: there is no {name}" for name, file in named.items()
+            if file not in ends and re.sub(r"^thalweg/(?=\w+\.h$)", "thalweg/api/", file) not in ends]
 
 
 def anchors(page):
@@ -112,11 +122,12 @@ def main(root):
     for path, text in texts.items():
         if os.path.basename(path).startswith("test_") and path.endswith(".py"):
             python_tests.setdefault(os.path.basename(path), set()).update(re.findall(r"^\s*def (test_\w+)\(", text, re.M))
+    ends = {"/".join(path.split("/")[i:]) for path in texts for i in range(path.count("/") + 1)}
     passed, complaints = 0, []
     for path, text in texts.items():
         found = [] if path.startswith(SKIP) else check_labels(path, text, labels)
-        if path.startswith(NAME_TESTS):
-            found += check_tests(path, text, cpp_tests, python_tests)
+        if path.endswith(".md") and not path.startswith(SKIP_NAMES):
+            found += check_tests(path, text, cpp_tests, python_tests) + check_files(path, text, ends)
         if path.endswith(".md"):
             found += check_links(path, text, lambda p: os.path.exists(os.path.join(root, p)), lambda p: texts.get(p, ""))
         passed += not found

@@ -22,7 +22,7 @@ BANNED = (
                 r"(?:quant|initial|normal|serial|summar|vector|minim|maxim|regular|penal|factor|recogn|optim|organ|real|special|general|"
                 r"synchron|parallel|util|emphas|custom|material|character|categor|standard)is" r"(?:e|ed|es|er|ers|ing|ation)(?![a-z])|"
                 r"(?:lab|mod|trav|tunn|quarr)ell(?:ed|ing)|signall(?:ed|ing)|\bgre" r"y\b|\banaly" r"s(?:e|ed|er|ing)\b|\bwhil" r"st\b|"
-                r"\blear" r"nt\b|spoi" r"lt|artef" r"act"), "British spelling"))
+                r"(?<![a-z])(?:lear" r"nt|spe" r"lt|bur" r"nt)(?![a-z])|spoi" r"lt|artef" r"act"), "British spelling"))
 MOST_COLUMNS = 100  # of a line of C++ that is a comment; clang-format sees to the others
 THREAD = re.compile(r"\bstd::(?:j?thread\b(?!::)|async\b)|\bpthread_create\b")
 MAY_START_THREADS = re.compile(r"^thalweg/(?:testing/|base/thread\.)|/test_[^/]*$|_(?:test|benchmark|fuzz)\.\w+$")

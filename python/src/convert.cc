@@ -225,7 +225,7 @@ TensorPtr FromNumber(PyObject* value, TwDataType dtype) {
     }
     return tensor;
   }
-  if (PyLong_CheckExact(value) && dtype <= kInt64) {
+  if (PyLong_CheckExact(value) && (dtype <= kInt64 || dtype == kBool)) {
     const long number = PyLong_AsLong(value);
     if (number == -1 && PyErr_Occurred()) {
       PyErr_Clear();  // too large for 64 bits: numpy says so
@@ -233,12 +233,14 @@ TensorPtr FromNumber(PyObject* value, TwDataType dtype) {
     }
     const bool small = number >= INT32_MIN && number <= INT32_MAX;
     if (dtype == 0) dtype = small ? kInt32 : kInt64;
-    if (dtype == kInt64 || (dtype == kInt32 && small) || dtype == kFloat) {
+    const bool is_truth = dtype == kBool && (number == 0 || number == 1);
+    if (is_truth || dtype == kInt64 || (dtype == kInt32 && small) || dtype == kFloat) {
       TensorPtr tensor = NewTensor(dtype, nullptr, 0);
       if (!tensor) return nullptr;
       void* data = tw_tensor_data(tensor.get());
       const auto narrow = static_cast<int32_t>(number);
       const auto real = static_cast<float>(number);
+      if (is_truth) *static_cast<bool*>(data) = number != 0;
       if (dtype == kInt64) std::memcpy(data, &number, sizeof number);
       if (dtype == kInt32) std::memcpy(data, &narrow, sizeof narrow);
       if (dtype == kFloat) std::memcpy(data, &real, sizeof real);

@@ -114,6 +114,45 @@ def test_the_examples_run(path, tmp_path, monkeypatch):
         assert not said, "".join(said)
 
 
+# What a call does that its name's documentation says is an error.
+FAILS = {
+    "arg_min": lambda: tw.arg_min([1, 2], 3), "cholesky": lambda: tw.cholesky([[1.0, 2.0]]),
+    "cross": lambda: tw.cross([1.0, 0.0], [0.0, 1.0]), "image.decode_jpeg": lambda: tw.image.decode_jpeg(b"x"),
+    "image.decode_png": lambda: tw.image.decode_png(b"x"), "floordiv": lambda: tw.floordiv([7], 0), "mod": lambda: tw.mod([7], 0),
+    "quantization.fake_quant_with_min_max_args": lambda: tw.quantization.fake_quant_with_min_max_args([0.3], min=2.0, max=1.0),
+    "matrix_determinant": lambda: tw.matrix_determinant([[1.0, 2.0]]), "matrix_inverse": lambda: tw.matrix_inverse([[1.0, 2.0], [2.0, 4.0]]),
+    "matrix_solve": lambda: tw.matrix_solve([[1.0, 2.0], [2.0, 4.0]], [[1.0], [2.0]]), "maximum": lambda: tw.maximum([1, 2], [1, 2, 3]),
+    "logical_and": lambda: tw.logical_and([True, True], [True] * 3), "read_file": lambda: tw.read_file("there_is_no_such_file"),
+    "square": lambda: tw.square("a"), "log": lambda: tw.log(1), "sqrt": lambda: tw.sqrt(4), "exp": lambda: tw.exp(1),
+    "fill": lambda: tw.fill([-1], 0), "zeros": lambda: tw.zeros([-1]), "ones": lambda: tw.ones([-1]), "ones_like": lambda: tw.ones_like(None),
+    "zeros_like": lambda: tw.zeros_like(None), "identity": lambda: tw.identity(None), "tile": lambda: tw.tile([1, 2], [1, 2]),
+    "placeholder_with_default": lambda: tw.placeholder_with_default([1, 2], [3]), "range": lambda: tw.range(0, 5, 0),
+    "linspace": lambda: tw.linspace(0.0, 1.0, 0), "abs": lambda: tw.abs("a"), "round": lambda: tw.round("a"),
+    "decode_raw": lambda: tw.decode_raw("abc", tw.int32), "string_split": lambda: tw.string_split("abc"),
+    "random_normal": lambda: tw.random_normal([-1]), "truncated_normal": lambda: tw.truncated_normal([2], dtype=tw.int32),
+    "confusion_matrix": lambda: tw.confusion_matrix([3], [0], num_classes=2), "nn.lrn": lambda: tw.nn.lrn([1.0]),
+    "edit_distance": lambda: tw.edit_distance(tw.SparseTensor([[0]], [1], [1]), tw.SparseTensor([[0, 0]], [1], [1, 1])),
+    "sparse_tensor_dense_matmul":
+        lambda: tw.sparse_tensor_dense_matmul(tw.SparseTensor([[0, 0]], [1.0], [1, 1]), tw.zeros([2, 2])),
+    "nn.weighted_cross_entropy_with_logits": lambda: tw.nn.weighted_cross_entropy_with_logits(tw.zeros([2]), tw.zeros([3]), 1.0),
+    "summary.scalar": lambda: tw.summary.scalar("a", [1.0, 2.0]), "self_adjoint_eig": lambda: tw.self_adjoint_eig([[1.0, 2.0]]),
+    "layers.conv2d": lambda: tw.layers.conv2d(tw.zeros([3, 3]), 1, 1),
+    "layers.conv2d_transpose": lambda: tw.layers.conv2d_transpose(tw.zeros([3, 3]), 1, 1),
+    "layers.dropout": lambda: tw.layers.dropout(tw.zeros([2]), rate=2.0, training=True),
+    "layers.Dense": lambda: tw.layers.Dense(2)(tw.placeholder(tw.float32, [None, None])),
+    "data.TFRecordDataset": lambda: tw.data.TFRecordDataset("there_is_no_such_file").make_one_shot_iterator().get_next(),
+    "data.TextLineDataset": lambda: tw.data.TextLineDataset("there_is_no_such_file").make_one_shot_iterator().get_next(),
+}
+
+
+@pytest.mark.parametrize("path", FAILS)
+def test_what_is_said_to_fail_fails(path):
+    raises = re.search(r"^Raises\n-{3,}\n(.*?)(?=^\w[\w ]*\n-{3,}$|\Z)", inspect.getdoc(documented(path)), flags=re.M | re.S)[1]
+    with tw.Graph().as_default(), tw.Session() as session, pytest.raises(Exception) as error:
+        session.run(FAILS[path]())
+    assert type(error.value).__name__ in re.findall(r"^(\w+)$", raises, flags=re.M)
+
+
 # ---- all others that have such documentation ----
 PACKAGE = os.path.dirname(tw.__file__)
 

@@ -111,7 +111,3 @@ def test_refusals(made, refused, words):
         refused(made)
 
 
-def test_what_is_missing_is_said(monkeypatch):
-    monkeypatch.setenv("TF_CONFIG", '{"cluster": {"worker": ["a:1"]}}')
-    with pytest.raises(NotImplementedError, match="one process"):
-        tw.estimator.RunConfig()

@@ -60,6 +60,7 @@ def compute_weighted_loss(losses: TensorLike, weights: TensorLike = 1.0, scope: 
                 present = apply("OnesLike", [losses]) * math_ops.cast(
                     apply("NotEqual", [weights, ops.constant(0, dtype)]), dtype)
                 loss = _safe_divide(total, math_ops.reduce_sum(present))
+        graph.get_default_graph()._last_loss_reduction = reduction
         if loss_collection is not None:
             graph.add_to_collection(loss_collection, loss)
         return loss

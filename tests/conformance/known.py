@@ -18,13 +18,13 @@ REASONS = {
 }
 
 
-def spelt_out(pattern):
+def spelled_out(pattern):
     """The patterns that one with {a,b} stands for."""
     head, brace, rest = pattern.partition("{")
     if not brace:
         return [pattern]
     choices, _, tail = rest.partition("}")
-    return [head + choice + end for choice in choices.split(",") for end in spelt_out(tail)]
+    return [head + choice + end for choice in choices.split(",") for end in spelled_out(tail)]
 
 
 class Known:
@@ -36,7 +36,7 @@ class Known:
         for line in self.lines:
             if len(line) != 4 or line[3].partition(":")[0] not in REASONS:
                 raise ValueError(f"{file}: expected cases | what | releases | reason: detail, with a reason of {', '.join(REASONS)}; got {' | '.join(line)}")
-        self.rows = [[pattern, *rest] for line, *rest in self.lines for part in line.split() for pattern in spelt_out(part)]
+        self.rows = [[pattern, *rest] for line, *rest in self.lines for part in line.split() for pattern in spelled_out(part)]
         self.seen, self.met, self.counts = set(), set(), collections.Counter()
 
     def reason(self, release, key, what, why):

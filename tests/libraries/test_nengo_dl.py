@@ -28,6 +28,6 @@ PROGRAM = """
 """
 
 
-def test_a_network_learns_what_it_learnt_with_tensorflow(last_number):
+def test_a_network_learns_what_it_learned_with_tensorflow(last_number):
     before, after, outputs = 0.10843909, 0.0040205033, -5.8305740
     assert last_number(PROGRAM) == pytest.approx(100 * before + 1000 * after + outputs, rel=1e-3)

@@ -4,7 +4,8 @@
 //
 //   tw::Output y = g.Op("MatMul", {x, w}, {{"transpose_b", true}});
 //
-// Ownership: holds a copy of its value. Threads: any.
+// Ownership: holds a copy of its value.
+// Threads: any.
 // Errors: what does not fit the operation is the error of the node.
 #pragma once
 

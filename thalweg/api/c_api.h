@@ -380,9 +380,9 @@ typedef struct TwSessionOptions {
                               container and name */
   int64_t timeout_ms;      /* of every run that does not set its own; 0: none */
   int32_t strict_graph;    /* 1: a run after the graph has grown is an error */
-  /* Passes to switch off and on, such as "-cse,-join_products"; "none" for all. Their names are in
-   * docs/howto/add_a_pass.md; join_products and channels_last change last places. NULL: as they
-   * are. Of a session of a server its config says it. */
+  /* Passes to switch off and on, such as "-cse,-join_products"; "none" for all. The error of any
+   * other word names them; join_products and channels_last change last places. NULL: as they are.
+   * Of a session of a server its config says it. */
   const char* passes;
   /* "grpc://HOST:PORT": the session of a server, Thalweg's or TensorFlow's, to which the graph is
    * sent; "grpcs://HOST:PORT?cert=FILE&key=FILE&ca=FILE" over TLS. NULL or "": this process. */

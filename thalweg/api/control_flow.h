@@ -10,8 +10,10 @@
 //       g, g.Op("Greater", {a, b}), [&] { return tw::Outputs{a}; },
 //       [&] { return tw::Outputs{b}; })[0];
 //
-// Gradients go through them: g.Gradients({last[1]}, {w}). Errors: as of Graph, the first one
-// sticks; one of a loop names the variable. Ownership: none. Threads: as of Graph.
+// Gradients go through them: g.Gradients({last[1]}, {w}).
+// Errors: as of Graph, the first one sticks; one of a loop names the variable.
+// Ownership: none.
+// Threads: as of Graph.
 #pragma once
 
 #include <functional>

@@ -169,6 +169,25 @@ TEST_F(FusePassTest, AReductionEndsATree) {
   EXPECT_EQ(several.graph->FindNode("product")->input(0).ToString(), "bias:1");
 }
 
+// A program of several shapes is planned in every step.
+TEST_F(FusePassTest, ScalarsAmongLargerValuesAreAProgramOfTheirOwn) {
+  const Output n = Placeholder("n", PartialShape{}, DType::kInt32);
+  const Output count = b.Op("Cast", {b.Op("Maximum", {n, b.ScalarConst(DType::kInt32, 1)})},
+                            {{"DstT", DType::kFloat}});
+  EXPECT_THAT(
+      Programs(Fuse({b.Op("Neg", {b.Op("RealDiv", {x, count})})})),
+      ElementsAre(ElementsAre("Maximum 0 1", "Cast:float32 2"), ElementsAre("Div 0 1", "Neg 2")));
+  // One that is alone stays a node, and scalars that read scalars are one program.
+  const Output cast = b.Op("Cast", {n}, {{"DstT", DType::kFloat}});
+  EXPECT_THAT(Programs(Fuse({b.Op("Neg", {b.Op("RealDiv", {x, cast})})})),
+              ElementsAre(ElementsAre("Div 0 1", "Neg 2")));
+  EXPECT_THAT(Programs(Fuse({b.Op("Neg", {count})})),
+              ElementsAre(ElementsAre("Maximum 0 1", "Cast:float32 2", "Neg 3")));
+  // A reduction over nothing passes on what it is given.
+  const Output same = b.Op("Mean", {count, b.Const(std::vector<int32_t>())});
+  EXPECT_THAT(Programs(Fuse({same})), ElementsAre(ElementsAre("Maximum 0 1", "Cast:float32 2")));
+}
+
 TEST_F(FusePassTest, RowsAreNormalizedInOneNode) {
   const AttrMap keep = {{"keep_dims", true}};
   const Output axis = b.Const(std::vector<int32_t>{-1});

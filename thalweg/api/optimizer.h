@@ -7,7 +7,8 @@
 //   session.Run({}, {}, adam.Initializers()).OrThrow();
 //
 // Ownership: unique; what it adds is the graph's.
-// Threads: one at a time. Errors: stick to the graph.
+// Threads: one at a time.
+// Errors: stick to the graph.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,8 @@
 //   tw::TensorSpec spec = tw::TensorSpec::Of(y);
 //
 // Ownership: an Output is valid as long as its graph.
-// Threads: as its graph. Errors: none.
+// Threads: as its graph.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

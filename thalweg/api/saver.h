@@ -7,7 +7,8 @@
 //   saver.Restore(session, path).OrThrow();
 //
 // Ownership: unique; the graph must outlive it.
-// Threads: one at a time. Errors: those of the files, with their names.
+// Threads: one at a time.
+// Errors: those of the files, with their names.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "thalweg/testing/graph_runner.h"
 #include "thalweg/testing/registries.h"
 #include "thalweg/testing/test_machine.h"
@@ -133,6 +135,62 @@ TEST_F(GradientsTest, ALongChainIsOnlyLong) {
   const auto g = Gradients({y}, {x});
   ASSERT_TRUE(g.ok()) << g.status().ToString();
   EXPECT_EQ(Value(x, (*g)[0]), 1.0f);
+}
+
+// What is repeated along reduced dimensions takes its shape from the graph where it can.
+TEST_F(GradientsTest, SumsOfPartlyUnknownShapes) {
+  struct Case {
+    PartialShape shape;
+    std::vector<int32_t> axes;
+    bool keep;
+    std::vector<float> factors, gradient;
+    bool known;
+  };
+  const std::vector<float> by_row = {1, 1, 1, 2, 2, 2}, by_column = {1, 2, 3, 1, 2, 3};
+  const std::vector<float> all(6, 4.0f);
+  GraphRunner runner(*AllRegistries().kernels, machine_);
+  for (const Case& c : std::vector<Case>{{{-1, 3}, {1}, false, {1, 2}, by_row, true},
+                                         {{-1, 3}, {-1}, true, {1, 2}, by_row, true},
+                                         {{-1, 3}, {0}, false, {1, 2, 3}, by_column, true},
+                                         {{2, -1}, {0}, false, {1, 2, 3}, by_column, true},
+                                         {{-1, -1}, {1}, false, {1, 2}, by_row, true},
+                                         {{-1, -1}, {0, 1}, false, {4}, all, true},
+                                         {{-1, -1}, {}, false, by_row, by_row, false},
+                                         {{-1, -1, 1}, {2}, false, by_row, by_row, false}}) {
+    SCOPED_TRACE(StrCat(c.shape.ToString(), " keep ", c.keep, " axes ", c.axes.size()));
+    Graph graph(AllRegistries().ops);
+    GraphBuilder b(&graph);
+    const Output x = b.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", c.shape}}, "x");
+    const Output y = b.Op("Sum", {x, b.Const(c.axes)}, {{"keep_dims", c.keep}});
+    const auto g = AddGradients(
+        &graph,
+        {b.Op("Mul",
+              {b.Op("Reshape", {y, b.Const(std::vector<int32_t>{-1})}), b.Const(c.factors)})},
+        {x}, {});
+    ASSERT_TRUE(g.ok()) << g.status().ToString();
+    const Shape fed = c.shape.rank() == 3 ? Shape{2, 3, 1} : Shape{2, 3};
+    const auto value =
+        runner.Run({{x, Tensor::Of<float>(std::vector<float>(6, 1.0f), fed)}}, {(*g)[0].values});
+    ASSERT_TRUE(value.ok()) << value.status().ToString();
+    EXPECT_EQ((*value)[0].shape(), fed);
+    EXPECT_TRUE(std::ranges::equal((*value)[0].data<float>(), c.gradient));
+    const std::vector<Node*> nodes = graph.Nodes();
+    EXPECT_EQ(c.known, std::ranges::none_of(
+                           nodes, [](Node* node) { return node->op_name() == "DynamicStitch"; }));
+  }
+}
+
+TEST_F(GradientsTest, SumsOfNoElements) {
+  const Output x =
+      b_.Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{-1, 0, 2}}}, "x");
+  const Output y = b_.Op("Sum", {x, b_.Const(std::vector<int32_t>{2})});
+  const auto g = Gradients({y}, {x});
+  ASSERT_TRUE(g.ok()) << g.status().ToString();
+  GraphRunner runner(*AllRegistries().kernels, machine_);
+  const auto value =
+      runner.Run({{x, Tensor::Of<float>(std::vector<float>(), Shape{5, 0, 2})}}, {(*g)[0].values});
+  ASSERT_TRUE(value.ok()) << value.status().ToString();
+  EXPECT_EQ((*value)[0].shape(), (Shape{5, 0, 2}));
 }
 
 }  // namespace

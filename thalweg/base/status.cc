@@ -56,6 +56,10 @@ Status::Status(Code code, std::string message) {
   rep_ = new Rep{.code = code, .message = std::move(message)};
 }
 
+Status MakeStatus(Code code, std::initializer_list<TextPart> parts) {
+  return Status(code, CatParts(parts));
+}
+
 Code Status::rep_code() const { return rep_->code; }
 
 void Status::Ref() const { rep_->refs.fetch_add(1, std::memory_order_relaxed); }

@@ -89,10 +89,12 @@ class [[nodiscard]] Status {
 
 inline Status OkStatus() { return Status(); }
 
-#define THALWEG_STATUS_MAKER(NAME)                  \
-  template <class... Parts>                         \
-  Status NAME(const Parts&... parts) {              \
-    return Status(Code::k##NAME, StrCat(parts...)); \
+// Errors are rare: what makes them, and the branches that call it, are small instead of fast.
+[[gnu::cold]] Status MakeStatus(Code code, std::initializer_list<TextPart> parts);
+#define THALWEG_STATUS_MAKER(NAME)                          \
+  template <class... Parts>                                 \
+  [[gnu::cold]] Status NAME(const Parts&... parts) {        \
+    return MakeStatus(Code::k##NAME, {TextPart(parts)...}); \
   }
 THALWEG_STATUS_MAKER(Cancelled)
 THALWEG_STATUS_MAKER(Unknown)

@@ -65,5 +65,18 @@ TEST(StrCatTest, NumbersReadBack) {
   EXPECT_EQ(StrCat(-3, " ", 0.1f, " ", 1e300, " ", true, 'x'), "-3 0.1 1e+300 truex");
 }
 
+enum class Named { kFirst };
+std::string_view TextOf(Named) { return "first"; }
+enum class Unnamed { kSecond = 2 };
+struct Point {
+  int x;
+  std::string ToString() const { return StrCat("(", x, ")"); }
+};
+
+TEST(StrCatTest, TypesGiveTheirOwnText) {
+  EXPECT_EQ(StrCat(Named::kFirst, " ", Unnamed::kSecond, " ", Point{3}, uint64_t{1} << 63),
+            "first 2 (3)9223372036854775808");
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -15,10 +15,29 @@ void AppendNumber(std::string& out, T value) {
 
 }  // namespace
 
-void AppendText(std::string& out, std::string_view text) { out.append(text); }
-void AppendText(std::string& out, int64_t value) { AppendNumber(out, value); }
-void AppendText(std::string& out, uint64_t value) { AppendNumber(out, value); }
-void AppendText(std::string& out, double value) { AppendNumber(out, value); }
-void AppendText(std::string& out, float value) { AppendNumber(out, value); }
+void TextPart::AppendTo(std::string& out) const {
+  switch (kind_) {
+    case kText:
+      out.append(text_);
+      return;
+    case kSigned:
+      return AppendNumber(out, signed_);
+    case kUnsigned:
+      return AppendNumber(out, unsigned_);
+    case kFloat:
+      return AppendNumber(out, float_);
+    case kDouble:
+      return AppendNumber(out, double_);
+    case kObject:
+      out.append(object_.text(object_.object));
+      return;
+  }
+}
+
+std::string CatParts(std::initializer_list<TextPart> parts) {
+  std::string out;
+  for (const TextPart& part : parts) part.AppendTo(out);
+  return out;
+}
 
 }  // namespace thalweg

@@ -3,22 +3,17 @@
 // through status.h.
 //   StrCat("rank ", 3, ", scale ", 0.5)  ->  "rank 3, scale 0.5"
 // Numbers print so that they read back to the same value. Types with their own text give a
-// ToString() member.
+// ToString() member, or, beside the type, a function TextOf whose text outlives the call.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
 namespace thalweg {
-
-void AppendText(std::string& out, std::string_view text);
-void AppendText(std::string& out, int64_t value);
-void AppendText(std::string& out, uint64_t value);
-void AppendText(std::string& out, double value);
-void AppendText(std::string& out, float value);
 
 template <class T>
 concept HasToString = requires(const T& t) {
@@ -26,31 +21,73 @@ concept HasToString = requires(const T& t) {
 };
 
 template <class T>
-void AppendPart(std::string& out, const T& part) {
-  if constexpr (std::is_same_v<T, bool>) {
-    AppendText(out, std::string_view(part ? "true" : "false"));
-  } else if constexpr (std::is_same_v<T, char>) {
-    out.push_back(part);
-  } else if constexpr (std::is_enum_v<T>) {
-    AppendText(out, static_cast<int64_t>(part));
-  } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
-    AppendText(out, static_cast<int64_t>(part));
-  } else if constexpr (std::is_integral_v<T>) {
-    AppendText(out, static_cast<uint64_t>(part));
-  } else if constexpr (std::is_floating_point_v<T>) {
-    AppendText(out, part);
-  } else if constexpr (HasToString<T>) {
-    AppendText(out, std::string_view(part.ToString()));
-  } else {
-    AppendText(out, std::string_view(part));
+concept HasTextOf = requires(const T& t) {
+  { TextOf(t) } -> std::convertible_to<std::string_view>;
+};
+
+// One argument, as the one function sees it that writes all kinds: what a call costs to compile is
+// an array of these. Holds no text of its own.
+class TextPart {
+ public:
+  template <class T>
+  explicit TextPart(const T& part) {
+    if constexpr (HasTextOf<T>) {
+      text_ = TextOf(part);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      text_ = part ? "true" : "false";
+    } else if constexpr (std::is_same_v<T, char>) {
+      text_ = std::string_view(&part, 1);
+    } else if constexpr (std::is_enum_v<T> || (std::is_integral_v<T> && std::is_signed_v<T>)) {
+      kind_ = kSigned;
+      signed_ = static_cast<int64_t>(part);
+    } else if constexpr (std::is_integral_v<T>) {
+      kind_ = kUnsigned;
+      unsigned_ = static_cast<uint64_t>(part);
+    } else if constexpr (std::is_same_v<T, float>) {
+      kind_ = kFloat;
+      float_ = part;
+    } else if constexpr (std::is_same_v<T, double>) {
+      kind_ = kDouble;
+      double_ = part;
+    } else if constexpr (HasToString<T>) {
+      kind_ = kObject;
+      object_ = {&part, [](const void* object) -> std::string {
+                   return static_cast<const T*>(object)->ToString();
+                 }};
+    } else {
+      text_ = std::string_view(part);
+    }
   }
+  void AppendTo(std::string& out) const;
+
+ private:
+  struct Object {
+    const void* object;
+    std::string (*text)(const void* object);
+  };
+  enum Kind : uint8_t { kText, kSigned, kUnsigned, kFloat, kDouble, kObject };
+
+  Kind kind_ = kText;
+  union {
+    std::string_view text_{};
+    int64_t signed_;
+    uint64_t unsigned_;
+    float float_;
+    double double_;
+    Object object_;
+  };
+};
+
+std::string CatParts(std::initializer_list<TextPart> parts);
+
+template <class T>
+void AppendPart(std::string& out, const T& part) {
+  TextPart(part).AppendTo(out);
 }
 
 template <class... Parts>
 std::string StrCat(const Parts&... parts) {
-  std::string out;
-  (AppendPart(out, parts), ...);
-  return out;
+  return CatParts({TextPart(parts)...});
 }
 
 }  // namespace thalweg

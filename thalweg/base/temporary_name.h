@@ -6,7 +6,8 @@
 //   CHECK(ParseTemporaryName(made).is_of_this_machine);
 //
 // Containers of a machine have one start, as they have one kernel with one set of locks.
-// Threads: any. Errors: none; where the start cannot be known no name is of this machine.
+// Threads: any.
+// Errors: none; where the start cannot be known no name is of this machine.
 #pragma once
 
 #include <string>

@@ -8,7 +8,9 @@
 //     ...
 //   }
 //
-// Ownership: the Work outlives it. Threads: one. Errors: Cancelled when the flag is set.
+// Ownership: the Work outlives it.
+// Threads: one.
+// Errors: Cancelled when the flag is set.
 #pragma once
 
 #include "thalweg/compute/work.h"

@@ -6,7 +6,8 @@
 //   RETURN_IF_ERROR(Interruptibly(work, [&] { text = EncodeBase64(bytes, true); }));
 //   RETURN_IF_ERROR(ForLookingShards(work, 10, [&](int64_t shard) { ...; return true; }));
 //
-// Ownership: keeps nothing. Threads: those of the Work.
+// Ownership: keeps nothing.
+// Threads: those of the Work.
 // Errors: Cancelled once the work is; what was made is of no use then.
 #pragma once
 

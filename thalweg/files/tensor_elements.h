@@ -6,7 +6,8 @@
 //   const TensorStatistics statistics = StatisticsOf(tensor);
 //   std::optional<double> x = ElementNumber(tensor, 0);
 //
-// Threads: any. Errors: none; types without numbers have none.
+// Threads: any.
+// Errors: none; types without numbers have none.
 #pragma once
 
 #include <cstdint>

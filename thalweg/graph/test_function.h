@@ -6,7 +6,9 @@
 //     EXPECT_NE(Refusal(builder.Inside({Const(*graph_, 2.0F).node, 3}).status()), "");
 //   }
 //
-// The registry knows no shapes. Ownership: the fixture owns the graph. Threads: one.
+// The registry knows no shapes.
+// Ownership: the fixture owns the graph.
+// Threads: one.
 // Errors: fail the test.
 #pragma once
 

@@ -9,7 +9,8 @@
 // A field that begins with a quote goes to the next quote that is not doubled. A line that ends
 // with a delimiter has an empty field after it; an empty line has no fields.
 // Ownership: a field points into the line, or into the reader, until the next call.
-// Threads: one. Errors: InvalidArgument with the place in the line.
+// Threads: one.
+// Errors: InvalidArgument with the place in the line.
 #pragma once
 
 #include <string>

@@ -65,7 +65,7 @@ class FileSource : public RecordSource {
     std::string key;
     key.reserve(file_->path().size() + 1 + kDigits);
     key.append(file_->path()).push_back(':');
-    AppendText(key, n);
+    AppendPart(key, n);
     return key;
   }
 

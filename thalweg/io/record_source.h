@@ -8,7 +8,8 @@
 //   ASSIGN_OR_RETURN(auto record, source->Next(make_room));  // "a.csv:2", "1,2"; none at the end
 //
 // Ownership: the file system outlives the source.
-// Threads: one. Errors: the file system's with the path; DataLoss with file and offset for what is
+// Threads: one.
+// Errors: the file system's with the path; DataLoss with file and offset for what is
 // not as it should be. The same call then gives the same error.
 #pragma once
 

@@ -7,7 +7,8 @@
 // For containers and matrices of a library in proportion to what comes in. Memory that an attribute
 // or a value asks for is charged where it is taken (tensor/heap_charge.h), arrays of numbers come
 // from the step's scratch. What is less than 32 KiB is not counted: small calls pay nothing.
-// Ownership: the claim holds the kernel. Threads: as the kernel.
+// Ownership: the claim holds the kernel.
+// Threads: as the kernel.
 // Errors: ResourceExhausted with the bytes asked for and the limit, before the kernel is called.
 #pragma once
 

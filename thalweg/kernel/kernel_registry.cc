@@ -56,6 +56,21 @@ Status MakingError(const Status& error, const Node& node) {
 
 }  // namespace
 
+KernelRegistry::Registration KernelRegistry::AddEntry(std::string_view op,
+                                                      std::string_view device_type,
+                                                      std::span<const KernelType> types,
+                                                      KernelFactory factory, bool is_async,
+                                                      SourceLine where) {
+  KernelEntry entry;
+  entry.op = op;
+  entry.device_type = device_type;
+  for (const auto& [attr, type] : types) entry.types.emplace_back(attr, type);
+  entry.registered_at = where;
+  entry.factory = factory;
+  entry.is_async = is_async;
+  return Registration(InsertOrRefuse(std::move(entry)));
+}
+
 Result<KernelEntry*> KernelRegistry::Insert(std::unique_ptr<KernelEntry>& entry) {
   std::unique_lock lock(mutex_);
   const auto [begin, end] = entries_.equal_range(entry->op);

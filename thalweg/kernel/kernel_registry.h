@@ -17,9 +17,11 @@
 #pragma once
 
 #include <concepts>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,10 +64,16 @@ enum class KernelCost : uint8_t { kCheap, kBySize, kExpensive };
 
 using KernelFactory = Result<std::unique_ptr<Kernel>> (*)(const KernelConstruction&);
 
+// An attribute of the operation, and the one type of it that a kernel is for.
+struct KernelType {
+  std::string_view attr;
+  DType type;
+};
+
 struct KernelEntry {
   std::string op;
   std::string device_type;
-  std::vector<std::pair<std::string, DType>> types;  // attribute -> the one type this kernel is for
+  std::vector<std::pair<std::string, DType>> types;  // as KernelType
   KernelFactory factory = nullptr;
   KernelCost cost = KernelCost::kBySize;
   bool is_async = false;
@@ -99,34 +107,21 @@ class KernelRegistry {
 
   template <class K>
   Registration Add(std::string_view op, std::string_view device_type,
-                   std::vector<std::pair<std::string, DType>> types = {},
+                   std::initializer_list<KernelType> types = {},
                    SourceLine where = SourceLine::Here()) {
-    KernelEntry entry;
-    entry.op = op;
-    entry.device_type = device_type;
-    entry.types = std::move(types);
-    entry.registered_at = where;
-    entry.is_async = std::derived_from<K, AsyncKernel>;
-    entry.factory = [](const KernelConstruction& c) -> Result<std::unique_ptr<Kernel>> {
-      if constexpr (requires { K::Create(c); }) {
-        return K::Create(c);
-      } else if constexpr (std::constructible_from<K, const KernelConstruction&>) {
-        return std::unique_ptr<Kernel>(std::make_unique<K>(c));
-      } else {
-        return std::unique_ptr<Kernel>(std::make_unique<K>());
-      }
-    };
-    return Registration(InsertOrRefuse(std::move(entry)));
+    return AddEntry(op, device_type, types, Factory<K>, std::derived_from<K, AsyncKernel>, where);
+  }
+  template <class K>
+  Registration Add(std::string_view op, std::string_view device_type,
+                   const std::vector<KernelType>& types, SourceLine where = SourceLine::Here()) {
+    return AddEntry(op, device_type, types, Factory<K>, std::derived_from<K, AsyncKernel>, where);
   }
   // A stateless kernel that is one function.
   template <Status (*F)(Context&)>
   Registration AddFunction(std::string_view op, std::string_view device_type,
-                           std::vector<std::pair<std::string, DType>> types = {},
+                           std::initializer_list<KernelType> types = {},
                            SourceLine where = SourceLine::Here()) {
-    struct FunctionKernel : Kernel {
-      Status Compute(Context& ctx) override { return F(ctx); }
-    };
-    return Add<FunctionKernel>(op, device_type, std::move(types), where);
+    return AddEntry(op, device_type, types, Factory<FunctionKernel<F>>, false, where);
   }
   // From outside the library: AlreadyExists when the same kernel is there.
   Status AddUserKernel(KernelEntry entry);
@@ -144,6 +139,25 @@ class KernelRegistry {
   std::vector<const KernelEntry*> Entries() const;
 
  private:
+  template <Status (*F)(Context&)>
+  struct FunctionKernel : Kernel {
+    Status Compute(Context& ctx) override { return F(ctx); }
+  };
+  template <class K>
+  static Result<std::unique_ptr<Kernel>> Factory(const KernelConstruction& c) {
+    if constexpr (requires { K::Create(c); }) {
+      return K::Create(c);
+    } else if constexpr (std::constructible_from<K, const KernelConstruction&>) {
+      return std::unique_ptr<Kernel>(std::make_unique<K>(c));
+    } else {
+      return std::unique_ptr<Kernel>(std::make_unique<K>());
+    }
+  }
+
+  // Not inline, and cold: a thousand kernels are registered, once each.
+  [[gnu::cold]] Registration AddEntry(std::string_view op, std::string_view device_type,
+                                      std::span<const KernelType> types, KernelFactory factory,
+                                      bool is_async, SourceLine where);
   // Moves the entry in unless there is one like it.
   Result<KernelEntry*> Insert(std::unique_ptr<KernelEntry>& entry);
   KernelEntry* InsertOrRefuse(KernelEntry entry);

@@ -275,6 +275,7 @@ std::optional<FusableReduction> FindReduction(const Node& node) {
   fusable.instruction.op = found->op;
   std::vector<int64_t>& axes = fusable.instruction.axes;
   if (!shape.known_rank() || !FindAxes(node, shape.rank(), &axes)) return std::nullopt;
+  if (axes.empty()) return std::nullopt;  // its kernel passes the input on
   const Result<bool> keep = node.Attr<bool>("keep_dims");
   fusable.instruction.keep_dims = keep.ok() && *keep;
   const auto count = static_cast<int64_t>(axes.size());

@@ -149,7 +149,7 @@ class Fuser {
       const bool reduces = tree.reduces || reduction.has_value();
       const int all = tree.instructions + instructions;
       const int inputs = tree.inputs + node.num_inputs() - 1;
-      if (tree.members.front()->device() == node.device() &&
+      if (tree.members.front()->device() == node.device() && !IsScalarAmongLarger(node, reader) &&
           all <= (reduces ? kMostWithReductions : kMostInstructions) &&
           inputs <= (reduces ? kMostInputsWithReductions : kMostInputs) &&
           JoinsOutputs(node, reader, &tree)) {
@@ -166,6 +166,21 @@ class Fuser {
                       .inputs = node.num_inputs(),
                       .reduces = reduction.has_value()});
     return static_cast<int>(trees_.size()) - 1;
+  }
+
+  static bool IsScalar(const Output& value) {
+    const PartialShape& shape = value.shape();
+    return shape.known_rank() && shape.rank() == 0;
+  }
+
+  // Whether the node makes a scalar that the tree reads for values of other shapes. Scalars of its
+  // inputs cost a program nothing, but what it computes in several shapes it plans in every step.
+  bool IsScalarAmongLarger(const Node& node, int number) const {
+    if (!IsScalar({const_cast<Node*>(&node), 0})) return false;
+    const auto& readers = readers_[Id(&node)];
+    return std::any_of(readers.begin(), readers.end(), [&](const Node* reader) {
+      return tree_of_[Id(reader)] == number && !IsScalar({const_cast<Node*>(reader), 0});
+    });
   }
 
   // The tree that reads the node first.

@@ -7,7 +7,8 @@
 //     EXPECT_EQ(Made(FuseEpilogues(Step({y}))).size(), 1u);
 //   }
 //
-// Ownership: the fixture owns the registry, the graph and the last result. Threads: one.
+// Ownership: the fixture owns the registry, the graph and the last result.
+// Threads: one.
 // Errors: fail the test.
 #pragma once
 

@@ -34,7 +34,7 @@ int HostileWireType(FieldType type) {
   }
 }
 
-// The dearest that a field can be made to be: as many elements as there are bytes, or a length that
+// What costs most of what a field can be: as many elements as there are bytes, or a length that
 // is not there.
 std::vector<std::string> HostileBytes(const FieldDescriptor& field) {
   const int wire_type = HostileWireType(field.type);

@@ -9,7 +9,9 @@
 //
 // Full buffers become summaries; two summaries of a level are merged, cut down and moved one level
 // up, as TensorFlow's streams do it, so that the entries are the same bit by bit.
-// Ownership: a value. Threads: one at a time. Errors: Cancelled.
+// Ownership: a value.
+// Threads: one at a time.
+// Errors: Cancelled.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,8 @@
 //   ASSIGN_OR_RETURN(Variant rows, RaggedValue::Make(DType::kInt64, splits, values));
 //
 // The splits are those of the values: whoever makes one has checked them (SplitsOf).
-// Threads: any, as it is immutable. Errors: InvalidArgument for values that are variants, and
+// Threads: any, as it is immutable.
+// Errors: InvalidArgument for values that are variants, and
 // nested too deep.
 #pragma once
 

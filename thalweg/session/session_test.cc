@@ -546,7 +546,7 @@ TEST(SessionSoakTest, ManyRunsDoNotGrow) {
   EXPECT_EQ(f.environment->allocator()->Stats().bytes_kept, before);
 }
 
-TEST(PlanCacheTest, ForgetsTheLeastRecentlyUsed) {
+TEST(PlanCacheTest, AForgottenPlanIsMadeAnew) {
   SessionFixture f({.threads = 0}, {.passes = "none", .plan_cache_size = 2});
   std::vector<Output> outputs;
   for (int i = 0; i < 5; ++i) outputs.push_back(f.b.Op("Neg", {f.Float(static_cast<float>(i))}));

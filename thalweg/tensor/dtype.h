@@ -95,7 +95,7 @@ bool IsSigned(DType dtype);
 bool IsComplex(DType dtype);
 bool IsQuantized(DType dtype);
 
-inline void AppendPart(std::string& out, DType dtype) { out.append(DTypeName(dtype)); }
+inline std::string_view TextOf(DType dtype) { return DTypeName(dtype); }
 
 // kDTypeOf<float> == DType::kFloat.
 template <class T>

@@ -11,7 +11,7 @@ std::string DimsText(const Dims& dims) {
     if (dims[i] < 0) {
       out.push_back('?');
     } else {
-      AppendText(out, dims[i]);
+      AppendPart(out, dims[i]);
     }
   }
   out.push_back(']');

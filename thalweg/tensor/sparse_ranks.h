@@ -3,7 +3,8 @@
 //
 //   RETURN_IF_ERROR(CheckSparseRanks(indices.rank(), values.rank(), dense_shape.rank()));
 //
-// Used by shape functions and kernels alike: a rank below 0 is not known. Threads: any.
+// Used by shape functions and kernels alike: a rank below 0 is not known.
+// Threads: any.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,8 @@
 //   CaseChanges changes(registry, kernels);
 //   changes.Apply(choices, "Conv2D", *graph_def);  // without bytes nothing is changed
 //
-// Ownership: keeps the registries. Threads: any, on distinct messages.
+// Ownership: keeps the registries.
+// Threads: any, on distinct messages.
 #pragma once
 
 #include <map>

@@ -6,7 +6,8 @@
 //     SetValue(*node, Reshaped(value, Shape{1000}), *graph_def);
 //   }
 //
-// Ownership: pointers are into the message. Threads: any, on distinct messages.
+// Ownership: pointers are into the message.
+// Threads: any, on distinct messages.
 // Errors: what cannot be read is an empty tensor, what cannot be written is not there.
 #pragma once
 

@@ -5,7 +5,9 @@
 //   // By operation:
 //   const std::map<std::string, std::string> without = ReasonsOf("tests/op_cases", "without.txt");
 //
-// Ownership: none. Threads: the test's. Errors: failures of the test.
+// Ownership: none.
+// Threads: the test's.
+// Errors: failures of the test.
 #pragma once
 
 #include <gtest/gtest.h>

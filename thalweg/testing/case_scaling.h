@@ -8,7 +8,9 @@
 //     trials.RunGraph(std::move(graph_def), std::chrono::seconds(1));
 //   }
 //
-// Ownership: none. Threads: any. Errors: none.
+// Ownership: none.
+// Threads: any.
+// Errors: none.
 #pragma once
 
 #include <vector>

@@ -8,8 +8,9 @@
 //   EXPECT_LE(HeapMeter::Peak() - before, 1 << 16);
 //
 // heap_meter.cc stands for malloc itself where it is linked, except under sanitizers.
-// Ownership: none, the process has one. Threads: any; blocks that a thread takes and frees while it
-// holds an UnmeteredHeap do not count. Errors: none.
+// Ownership: none, the process has one.
+// Threads: any; blocks that a thread takes and frees while it holds an UnmeteredHeap do not count.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ inline uint64_t HostileNumberAt(const std::string& bytes, size_t* at) {
   }
 }
 
-// The dearest that a field can be made to be: as many elements as there are bytes, each as small as
+// What costs most of what a field can be: as many elements as there are bytes, each as small as
 // it may be, or numbers that claim much.
 inline std::vector<std::string> HostileFields(const FieldDescriptor& field) {
   std::vector<std::string> made;

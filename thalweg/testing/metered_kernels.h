@@ -10,8 +10,9 @@
 // The excess of a call is the most bytes that it held at once uncharged, less the strings and the
 // blocks of malloc that it leaves in its outputs as far as those of its inputs are as long: the
 // executor charges these. What it leaves elsewhere counts in any case.
-// Ownership: the originals stay; those of the last Wrap are what kernels are made from. Threads:
-// one. Errors: none of its own.
+// Ownership: the originals stay; those of the last Wrap are what kernels are made from.
+// Threads: one.
+// Errors: none of its own.
 #pragma once
 
 #include <map>

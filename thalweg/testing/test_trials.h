@@ -7,7 +7,8 @@
 //
 // The program defines TrialFixture<KernelTrials>::trials().
 // The program's argument --op=Conv2D chooses one operation, --seeds=100:200 other bytes.
-// Threads: one. Errors: a wrong result is a failure of the test; a trial that lasts too long and a
+// Threads: one.
+// Errors: a wrong result is a failure of the test; a trial that lasts too long and a
 // signal end the process, after what was tried stands on standard error.
 #pragma once
 

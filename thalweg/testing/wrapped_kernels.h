@@ -6,7 +6,8 @@
 //
 // The object lives until the call returns; of an asynchronous kernel, not while that waits.
 // Ownership: the originals stay; those of the last Wrap are what kernels are made from.
-// Threads: one. Errors: none of its own.
+// Threads: one.
+// Errors: none of its own.
 #pragma once
 
 #include <memory>

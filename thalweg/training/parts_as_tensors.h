@@ -7,7 +7,8 @@
 //   std::vector<Session::NamedTensor> feeds = parts.FeedsOf(rows);  // let `restore` read the same
 //
 // Ownership: the graph must outlive it.
-// Threads: as a value. Errors: none; where there are no such tensors nothing is renamed.
+// Threads: as a value.
+// Errors: none; where there are no such tensors nothing is renamed.
 #pragma once
 
 #include <string>

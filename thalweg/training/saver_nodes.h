@@ -7,7 +7,8 @@
 //     CHECK(!row.name.empty());
 //   }
 //
-// Threads: any. Errors: none; what is not known is left out.
+// Threads: any.
+// Errors: none; what is not known is left out.
 #pragma once
 
 #include <string>

@@ -61,3 +61,11 @@ def test_an_example_that_is_no_true_code_fails(example, said, tmp_path, capsys):
     path.write_text(HEADER.format(example=example))
     assert check_banners.main([str(path)]) == (0 if said.endswith("0 failed") else 1)
     assert said in capsys.readouterr().out
+
+
+def test_a_label_begins_its_line():
+    lines = [(2, " Twice: doubles. Threads: any. Errors: none."), (3, "   f();  // Threads. Threads: one."), (4, " Errors: none; Ownership: none.")]
+    assert check_banners.labels_behind("twice.h", lines) == [
+        "twice.h:2: 'Threads:' does not begin its line", "twice.h:2: 'Errors:' does not begin its line",
+        "twice.h:4: 'Ownership:' does not begin its line"]
+    assert check_banners.labels_behind("twice.h", [(2, " Ownership: none."), (3, " Threads: any; errors go to the caller.")]) == []

@@ -66,3 +66,11 @@ def test_links_pass(link):
 def test_links_fail(link):
     read = {"docs/a.md": PAGE, "docs/b.md": "## Here\n"}
     assert len(check_docs.check_links("docs/b.md", f"[text]({link})", read.__contains__, read.__getitem__)) == 1
+
+
+def test_named_sources_exist():
+    ends = {"thalweg/io/table.h", "io/table.h", "table.h", "thalweg/api/c_api.h", "api/c_api.h", "c_api.h", "tests/test_a.py", "test_a.py"}
+    good = "`io/table.h`, `thalweg/c_api.h` as it is installed, `../tests/test_a.py`, `STEM_op.cc`, `a/b/...`"
+    assert check_docs.check_files("docs/b.md", good, ends) == []
+    assert check_docs.check_files("docs/b.md", "`io/chair.h` and `../test_c.py`", ends) == [
+        "docs/b.md: there is no io/chair.h", "docs/b.md: there is no ../test_c.py"]

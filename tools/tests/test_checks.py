@@ -186,7 +186,7 @@ GOOD = "// SPDX-License-Identifier: Apache-2.0\nint x;\n"
 
 
 @pytest.mark.parametrize("line", ["see .." + "/shared/x", "in /wo" + "rk/main", "// TO" + "DO: later", "<<<<<<" + "< HEAD",
-                                  "a colo" + "ur", "Initialis" + "es it"])
+                                  "a colo" + "ur", "Initialis" + "es it", "spe" + "lt_out()", "it was lear" + "nt"])
 def test_wording_fails(line):
     assert check_text.check_text("a.cc", GOOD) == []
     assert len(check_text.check_text("a.cc", GOOD + line + "\n")) == 1

@@ -12,6 +12,7 @@ cluster_resolver
 crf
 cudnn_rnn
 data
+distribute
 distributions
 eager
 estimator

@@ -90,8 +90,8 @@ class RunConfig(_RunConfig):
         if master and cluster:
             raise ValueError("Both master and cluster are set.")
         self._tpu_config, self._cluster = tpu_config or TPUConfig(), cluster
-        self.master = master or ""
-        self.evaluation_master = evaluation_master or self.master
+        master = master or ""
+        self._task = self._task._replace(master=master, evaluation_master=evaluation_master or master)
 
     @property
     def tpu_config(self) -> TPUConfig:

@@ -56,6 +56,11 @@ class TextLineDataset(_Files):
     num_parallel_reads : int, optional
         Files to read at the same time; their lines come in turn.
 
+    Raises
+    ------
+    NotFoundError
+        In the step that takes an element: there is no such file.
+
     Examples
     --------
     >>> with open("lines.txt", "w") as f:
@@ -87,6 +92,11 @@ class TFRecordDataset(_Files):
         Bytes to read at once.
     num_parallel_reads : int, optional
         Files to read at the same time; their records come in turn.
+
+    Raises
+    ------
+    NotFoundError
+        In the step that takes an element: there is no such file. DataLossError: a record is damaged.
 
     Examples
     --------

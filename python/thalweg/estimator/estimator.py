@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import inspect
 import os
 import tempfile
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg import errors, logging as tw_logging, messages, metrics, summary, train
-from thalweg.estimator import saved_models
+from thalweg.estimator import cluster_tasks, saved_models, strategies
 from thalweg.estimator.run_config import RunConfig
 from thalweg.estimator.spec import EstimatorSpec, ModeKeys
 from thalweg.graph import graph
@@ -70,8 +71,6 @@ class Estimator:
     ------
     ValueError
         If `model_fn` does not take what it is to be given, or two directories are named.
-    NotImplementedError
-        If `config` is of a cluster: an Estimator runs in one process.
 
     Examples
     --------
@@ -99,8 +98,6 @@ class Estimator:
         if config is not None and not isinstance(config, RunConfig):
             raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
         config = config or RunConfig()
-        if config.num_ps_replicas > 0 or config.num_worker_replicas > 1:
-            raise NotImplementedError("an Estimator runs in one process here: no cluster in its RunConfig")
         if model_dir is not None and config.model_dir is not None and config.model_dir != model_dir:
             raise ValueError("`model_dir` are set both in constructor and `RunConfig`, but with different values. In constructor: "
                              f"'{model_dir}', in `RunConfig`: '{config.model_dir}' ")
@@ -161,13 +158,17 @@ class Estimator:
         return os.path.join(self._model_dir, f"eval_{name}" if name else "eval")
 
     # ---- pieces of a graph ----
-    def _call_input_fn(self, input_fn, mode):
-        """(features, labels or None)."""
+    def _input_of(self, input_fn, mode):
+        """A dataset or tensors."""
         names, given = _parameters(input_fn), {}
         for name, value in (("mode", mode), ("params", self.params), ("config", self._config)):
             if name in names:
                 given[name] = value
-        result = input_fn(**given)
+        return input_fn(**given)
+
+    def _call_input_fn(self, input_fn, mode):
+        """(features, labels or None)."""
+        result = self._input_of(input_fn, mode)
         if hasattr(result, "make_initializable_iterator"):
             iterator = result.make_initializable_iterator()
             graph.add_to_collection(GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
@@ -192,12 +193,21 @@ class Estimator:
             raise ValueError("model_fn should return an EstimatorSpec.")
         return spec
 
+    def _device_fn(self, mode):
+        """A session that measures or predicts is of this process alone, so it has no parameter servers."""
+        if self._config.device_fn is not None or mode != ModeKeys.TRAIN:
+            return self._config.device_fn
+        return cluster_tasks.variables_on_servers(self._config)
+
     def _in_graph(self, input_fn, mode):
         """(graph, spec) of a new graph."""
         made = graph.Graph()
-        with made.as_default(), made.device(self._config.device_fn or ""):
+        with made.as_default(), made.device(self._device_fn(mode) or ""):
             if self._config.tf_random_seed is not None:
                 graph.set_random_seed(self._config.tf_random_seed)
+            strategy = strategies.of_training(self._config) if mode == ModeKeys.TRAIN else None
+            if strategy is not None:
+                return made, strategies.spec_of_all(strategy, lambda: self._input_of(input_fn, mode), self._call_model_fn, self._config)
             train.create_global_step(made)
             features, labels = self._call_input_fn(input_fn, mode)
             return made, self._call_model_fn(features, labels if mode != ModeKeys.PREDICT else None, mode, self._config)
@@ -215,7 +225,8 @@ class Estimator:
             tw_logging.info("Skipping training since max_steps has already saved.")
             return self
         made, spec = self._in_graph(input_fn, ModeKeys.TRAIN)
-        with made.as_default():
+        strategy = strategies.of_training(self._config)
+        with made.as_default(), contextlib.nullcontext() if strategy is None else strategy.scope():
             self._warm_start()
             loss = self._run_training(spec, list(hooks or []), steps, max_steps, list(saving_listeners or []))
         tw_logging.info("Loss for final step: %s.", loss)
@@ -256,9 +267,9 @@ class Estimator:
             savers[0]._listeners.extend(listeners)
         loss = None
         with MonitoredTrainingSession(
-                is_chief=True, checkpoint_dir=self._model_dir, scaffold=spec.scaffold, hooks=all_hooks, chief_only_hooks=chief,
-                save_checkpoint_secs=0, save_summaries_steps=config.save_summary_steps, config=config.session_config,
-                log_step_count_steps=config.log_step_count_steps) as session:
+                config.master, is_chief=config.is_chief, checkpoint_dir=self._model_dir, scaffold=spec.scaffold, hooks=all_hooks,
+                chief_only_hooks=chief, save_checkpoint_secs=0, save_summaries_steps=config.save_summary_steps, config=config.session_config,
+                log_step_count_steps=config.log_step_count_steps, max_wait_secs=config.session_creation_timeout_secs) as session:
             while not session.should_stop():
                 _, loss = session.run([spec.train_op, spec.loss])
         return loss
@@ -282,7 +293,8 @@ class Estimator:
             all_hooks = [*(hooks or []), *spec.evaluation_hooks, final]
             if steps is not None:
                 all_hooks.append(_StopAfterSteps(steps))
-            creator = ChiefSessionCreator(scaffold, config=self._config.session_config, checkpoint_filename_with_path=path)
+            creator = ChiefSessionCreator(scaffold, self._config.evaluation_master, self._config.session_config,
+                                          checkpoint_filename_with_path=path)
             with MonitoredSession(creator, all_hooks) as session:
                 while not session.should_stop():
                     session.run(updates)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import json
-import os
 from typing import TYPE_CHECKING
+
+from thalweg.estimator import cluster_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Self
+    from typing import Any, Self
 
     from thalweg.base.typing import PathLike
     from thalweg.cluster.server import ClusterSpec
@@ -23,7 +23,7 @@ _USE_DEFAULT = object()
 
 
 class RunConfig:
-    """RunConfig(model_dir="here", save_checkpoints_steps=100): of one process; others are refused."""
+    """RunConfig(model_dir="here", save_checkpoints_steps=100): how to run; TF_CONFIG says in which task of which cluster."""
 
     # What replace() may change: properties, made below.
     model_dir: str | None
@@ -56,9 +56,16 @@ class RunConfig:
             save_checkpoints_secs = None
         elif save_checkpoints_steps is _USE_DEFAULT:
             save_checkpoints_steps = None
-        cluster = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster")
-        if cluster or train_distribute or eval_distribute or experimental_distribute:
-            raise NotImplementedError("an Estimator runs in one process here: no cluster in TF_CONFIG, no distribution strategy")
+        if experimental_distribute is not None:
+            train_distribute = train_distribute or experimental_distribute.train_distribute
+            eval_distribute = eval_distribute or experimental_distribute.eval_distribute
+        if eval_distribute:
+            raise NotImplementedError("an Estimator measures without a distribution strategy: eval_distribute is not implemented in Thalweg")
+        told = cluster_tasks.told()
+        model_dir = _one_folder(model_dir, told.get("model_dir"))
+        self._task, self._service = cluster_tasks.of(told), told.get("service")
+        if session_config is None:
+            session_config = cluster_tasks.session_config(self._task)
         given = dict(locals())
         for name in _CHANGEABLE:
             setattr(self, "_" + name, given[name])
@@ -87,13 +94,30 @@ class RunConfig:
         made._check()
         return made
 
-    # One process, which does all.
-    cluster_spec: ClusterSpec | None = None
-    service: object = None
-    master, evaluation_master, task_id, global_id_in_cluster = "", "", 0, 0
-    task_type: str | None = "worker"
-    is_chief, num_ps_replicas, num_worker_replicas = True, 0, 1
+    # What TF_CONFIG says of the task: properties, made below.
+    cluster_spec: ClusterSpec
+    task_type: str
+    task_id: int
+    master: str
+    evaluation_master: str
+    is_chief: bool
+    num_ps_replicas: int
+    num_worker_replicas: int
+    global_id_in_cluster: int | None
+
+    @property
+    def service(self) -> dict[str, Any] | None:
+        """What TF_CONFIG says of the platform that runs the task."""
+        return self._service
+
+
+def _one_folder(given, told):
+    if given is not None and told is not None and str(given) != told:
+        raise ValueError(f"`model_dir` provided in RunConfig construct, if set, must have the same value in TF_CONFIG: {given} and {told}")
+    return told if given is None else given
 
 
 for _name in _CHANGEABLE:
     setattr(RunConfig, _name, property(lambda self, name="_" + _name: getattr(self, name)))
+for _name in cluster_tasks.Task._fields:
+    setattr(RunConfig, _name, property(lambda self, name=_name: getattr(self._task, name)))

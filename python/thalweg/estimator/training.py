@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import abc
 import collections
+import os
 import time
 from typing import TYPE_CHECKING
 
+from thalweg.estimator import cluster_tasks
+from thalweg.graph.graph import GraphKeys
 from thalweg.training.basic_session_run_hooks import CheckpointSaverListener
 
 if TYPE_CHECKING:
@@ -79,24 +82,71 @@ class _Measurer(CheckpointSaverListener):
         self._measure(global_step_value)
 
     def _measure(self, step):
-        if step == self._measured_at:
-            return
-        import os
-        self._last_time, self._measured_at = time.monotonic(), step
-        spec, path = self._spec, self._estimator.latest_checkpoint()
-        found = self._estimator.evaluate(spec.input_fn, spec.steps, list(spec.hooks), path, spec.name)
+        if step != self._measured_at:
+            self._last_time = time.monotonic()
+            self.measure(self._estimator.latest_checkpoint())
+
+    def measure(self, path: PathLike) -> int:
+        """Measures a checkpoint and lets the exporters write it. Gives its step."""
+        spec, estimator = self._spec, self._estimator
+        found = estimator.evaluate(spec.input_fn, spec.steps, list(spec.hooks), path, spec.name)
+        step = self._measured_at = int(found[GraphKeys.GLOBAL_STEP])
         final = self._max_steps is not None and step >= self._max_steps
-        exports = [e.export(self._estimator, os.path.join(self._estimator.model_dir, "export", e.name), path, found, final)
-                   for e in spec.exporters]
+        exports = [e.export(estimator, os.path.join(estimator.model_dir, "export", e.name), path, found, final) for e in spec.exporters]
         self.result = found, exports
+        return step
 
 
 def train_and_evaluate(estimator: Estimator, train_spec: TrainSpec,
-                       eval_spec: EvalSpec) -> tuple[dict[str, Any] | None, list[Any]]:
-    """Trains, and measures in between and at the end. Gives (the last metrics, what exporters gave)."""
+                       eval_spec: EvalSpec) -> tuple[dict[str, Any] | None, list[Any]] | None:
+    """Trains, and measures in between and at the end. Gives (the last metrics, what exporters gave).
+
+    In a cluster of TF_CONFIG it does what this task is for, and gives nothing: the chief and the workers train, the evaluator measures
+    each new checkpoint until one of `max_steps` is there, a master trains and measures, a parameter server serves until it is ended.
+    """
     if not isinstance(train_spec, TrainSpec) or not isinstance(eval_spec, EvalSpec):
         raise TypeError("`train_spec` must have type `TrainSpec` and `eval_spec` must have type `EvalSpec`")
-    return train_and_measure(estimator, train_spec, eval_spec)
+    config = estimator.config
+    if not config.cluster_spec and config.task_type != cluster_tasks.EVALUATOR:
+        return train_and_measure(estimator, train_spec, eval_spec)
+    if config.task_type == cluster_tasks.EVALUATOR:
+        _measure_until_done(estimator, train_spec, eval_spec)
+    elif config.task_type == cluster_tasks.PS:
+        cluster_tasks.start_server(config).join()
+    elif config.task_type in (cluster_tasks.CHIEF, cluster_tasks.MASTER, cluster_tasks.WORKER):
+        _train_in_cluster(estimator, train_spec, eval_spec)
+    else:
+        raise ValueError(f"Task type {config.task_type} is not supported. Supported task types are chief, master, worker, ps and evaluator.")
+    return None
+
+
+_LOOKS_EVERY = 0.1  # seconds
+_DELAY_OF_WORKER, _LONGEST_DELAY = 5, 60  # seconds: workers begin one after the other, so that the first steps are not lost on one another
+
+
+def _train_in_cluster(estimator, train_spec, eval_spec):
+    config = estimator.config
+    if config.master and cluster_tasks.told().get("environment") != "google":  # which brings servers of its own
+        cluster_tasks.start_server(config)
+    if config.task_type == cluster_tasks.MASTER:
+        train_and_measure(estimator, train_spec, eval_spec)
+        return
+    if config.task_type == cluster_tasks.WORKER:
+        longest = config.experimental_max_worker_delay_secs
+        time.sleep(min(_LONGEST_DELAY if longest is None else longest, (config.task_id + 1) * _DELAY_OF_WORKER))
+    estimator.train(train_spec.input_fn, hooks=list(train_spec.hooks), max_steps=train_spec.max_steps)
+
+
+def _measure_until_done(estimator, train_spec, eval_spec):
+    measurer, measured = _Measurer(estimator, eval_spec, train_spec.max_steps), None
+    time.sleep(eval_spec.start_delay_secs)
+    while True:
+        began, path = time.monotonic(), estimator.latest_checkpoint()
+        if path is not None and path != measured:
+            step, measured = measurer.measure(path), path
+            if train_spec.max_steps is not None and step >= train_spec.max_steps:
+                return
+        time.sleep(max(_LOOKS_EVERY, eval_spec.throttle_secs - (time.monotonic() - began)))
 
 
 def train_and_measure(estimator: Estimator, train_spec: TrainSpec, eval_spec: EvalSpec,

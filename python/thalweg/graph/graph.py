@@ -90,6 +90,7 @@ class _State(threading.local):
         self.context = None  # of control flow: see control_flow.py
         self.gradient_place = None  # where a gradient function is called: see custom_gradients.py
         self.effects = None  # whose order is that in which they are made: see graph_functions.py
+        self.replication = None  # the distribution strategy that code runs under, and for which replica: see control/replicas.py
 
 
 class Graph(_core.Graph):

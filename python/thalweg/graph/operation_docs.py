@@ -43,6 +43,32 @@ _SAID = {
     "Tanh": ("Hyperbolic tangent.", "tw.nn.tanh([0.0])", "[0.]"),
 }
 
+_BROADCAST = ("ValueError", "The shapes cannot be broadcast to one, where they are known.")
+_DIVISION = ("InvalidArgumentError", "In the step: an integer is divided by 0.")
+_NO_PICTURE = ("InvalidArgumentError", "In the step: the bytes are no picture.")
+_NOT_SQUARE = ("ValueError", "The matrices are not square, where their shapes are known.")
+_SINGULAR = ("InvalidArgumentError", "In the step: a matrix has no inverse.")
+
+# The errors of such an operation, beside that of a type that it does not take.
+_FAILS = {
+    "ArgMin": [("ValueError", "The dimension is beyond the rank, where that is known.")],
+    "Cholesky": [_NOT_SQUARE],
+    "Cross": [("ValueError", "The last dimension is not 3, where it is known.")],
+    "DecodeJpeg": [_NO_PICTURE],
+    "DecodePng": [_NO_PICTURE],
+    "FakeQuantWithMinMaxArgs": [("InvalidArgumentError", "`min` is not below `max`.")],
+    "FloorDiv": [_BROADCAST, _DIVISION],
+    "FloorMod": [_BROADCAST, _DIVISION],
+    "LogicalAnd": [_BROADCAST],
+    "MatrixDeterminant": [_NOT_SQUARE],
+    "MatrixInverse": [_NOT_SQUARE, _SINGULAR],
+    "MatrixSolve": [_NOT_SQUARE, _SINGULAR],
+    "Maximum": [_BROADCAST],
+    "Minimum": [_BROADCAST],
+    "ReadFile": [("NotFoundError", "In the step: there is no such file.")],
+    "SquaredDifference": [_BROADCAST],
+}
+
 
 def _kind(argument):
     """The type of an input or output in words: a name that another one has too is the same type."""
@@ -64,6 +90,8 @@ def documentation(schema, names=None):
               for a in schema.parameters()]
     gives = [f"{o.name} : {_kind(o)}" for o in schema.outputs] or ["Operation"]
     lines = [said, "", *_section("Parameters", [*given, "name : str, optional"]), *_section("Returns", gives)]
+    fails = [("TypeError", "An argument has a type that the operation does not take.")] * bool(schema.inputs) + _FAILS.get(schema.op, [])
+    lines += _section("Raises", [line for error, when in fails for line in (error, "    " + when)])
     if example:
         lines += _section("Examples", [">>> with tw.Session() as sess:", f"...     print(sess.run({example}))", *shown.split("\n")])
     return "\n".join(lines[:-1])

@@ -251,20 +251,60 @@ def _change_losses(module):
 
 def _change_callbacks(module):
     """A loss is the mean over samples for arrays, over steps for generators and datasets."""
-    on_batch_end = module.BaseLogger.on_batch_end
+    def on_batch_end(self, batch, logs=None):
+        logs = logs or {}
+        size = 1 if self.params.get("samples") is None else logs.get("size", 0)
+        self.seen += size
+        totals = self.totals
+        for name, value in logs.items():
+            if name not in self.stateful_metrics:
+                value = float(value) * size if name == "loss" else value * size
+                if name in totals:
+                    value += totals[name]
+            totals[name] = value
+    module.BaseLogger.on_batch_end = on_batch_end
 
-    def weighed(self, batch, logs=None):
-        logs = {k: float(v) if k == "loss" else v for k, v in (logs or {}).items()}
-        if self.params.get("samples") is None:
-            logs["size"] = 1
-        on_batch_end(self, batch, logs)
-    module.BaseLogger.on_batch_end = weighed
+    def active(callback, name):
+        """The method of a callback that is called for a batch; None where it is that of the base, which does nothing."""
+        method = getattr(callback, name)
+        if getattr(method, "__func__", None) is not getattr(module.Callback, name):
+            return method
+        older = name.replace("_train", "")  # on_train_batch_end of the base calls on_batch_end
+        return None if older == name else active(callback, older)
 
     def _call_batch_hook(self, mode, hook, batch, logs=None):
-        """Calls them without measuring how long they take, which costs more than a small step."""
-        for callback in self.callbacks:
-            getattr(callback, f"on_{mode}_batch_{hook}")(batch, logs or {})
-    module.CallbackList._call_batch_hook = _call_batch_hook
+        """Calls those that do something, which are looked for once an epoch, and measures none: both cost more than a small step."""
+        methods = self._methods.get((mode, hook))
+        if methods is None or methods[0] != self.callbacks:
+            found = [active(callback, f"on_{mode}_batch_{hook}") for callback in self.callbacks]
+            methods = self._methods[mode, hook] = [*self.callbacks], [method for method in found if method is not None]
+        for method in methods[1]:
+            method(batch, logs or {})
+    reset = module.CallbackList._reset_batch_timing
+
+    def _reset_batch_timing(self):
+        reset(self)
+        self._methods = {}
+    module.CallbackList._call_batch_hook, module.CallbackList._reset_batch_timing = _call_batch_hook, _reset_batch_timing
+
+
+def _change_training_arrays(module):
+    """A batch is rows that NumPy takes by an array of their numbers, not by a list."""
+    before = module.slice_arrays
+
+    def slice_arrays(arrays, start=None, stop=None):
+        if type(start) is np.ndarray and type(arrays) is list and {*map(type, arrays)} == {np.ndarray}:
+            return [array.take(start, 0) for array in arrays]
+        return before(arrays, start, stop)
+    module.slice_arrays = slice_arrays
+    fit_loop = module.fit_loop
+
+    @functools.wraps(fit_loop)
+    def fit_arrays(model, fit_function, fit_inputs, *args, **kwargs):
+        if isinstance(fit_function, graph_backend.Function):
+            fit_function = fit_function.repeated(fit_inputs)
+        return fit_loop(model, fit_function, fit_inputs, *args, **kwargs)
+    module.fit_loop = fit_arrays
 
 
 def _change_training_generator(module):
@@ -378,6 +418,7 @@ CHANGES = {
     "engine.network": _change_network,
     "engine.saving": _change_saving,
     "engine.training": batches.change_training,
+    "engine.training_arrays": _change_training_arrays,
     "engine.training_generator": _change_training_generator,
     "engine.training_utils": _change_training_utils,
     "layers.recurrent": _change_recurrent,

@@ -30,7 +30,7 @@ from thalweg.keras.settings import (  # noqa: F401
 from thalweg.variables.variables import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from thalweg.base.typing import Array, ArrayLike, DTypeLike, TensorLike
@@ -200,7 +200,7 @@ class Function:
         plain = not (any(isinstance(t, SparseTensor) for t in tensors) or self.run_options or self.run_metadata)
         self._prepared = session.make_callable([*self.outputs, *self.fetches, self.updates_op], tensors) if plain else None
         self._types = [t.dtype.as_numpy_dtype for t in tensors]
-        self._prepared_for = session, tensors, list(self.fetches)
+        self._prepared_for = session, [*tensors], [*self.fetches]
 
     def _feeds(self, values):
         """(what is fed, its value) of the inputs that have one."""
@@ -210,6 +210,25 @@ class Function:
                 raise NotImplementedError(f"{tensor.name} is given a tensor: models of tf.keras take arrays and datasets in Thalweg, and "
                                           "tensors by Input(tensor=...)")
         return [*pairs, *self.feed_dict.items()]
+
+    def repeated(self, arrays: Sequence[Array | int]) -> Callable[[Sequence[Array | int]], list[Any]]:
+        """This function for many calls with arrays of these types, one for each input, which are not looked at again.
+
+        A small step is not longer than what it takes to look at its inputs."""
+        session = get_session()
+        plain = len(arrays) == len(self.inputs) and not (self.feed_dict or self.fetches or self.run_options or self.run_metadata)
+        for tensor, array in zip(self.inputs, arrays):
+            plain = plain and isinstance(tensor, Tensor) and (
+                type(array) is int or type(array) is np.ndarray and np.can_cast(array.dtype, tensor.dtype.as_numpy_dtype, "same_kind"))
+        if not plain:
+            return self
+        if self._prepared_for != (session, self.inputs, []):
+            self._prepare(session, self.inputs)
+        run = self._prepared
+
+        def call(inputs):
+            return run(*inputs)[:-1] if _current_session() is session else self(inputs)
+        return call
 
     def __call__(self, inputs: Sequence[ArrayLike | None]) -> list[Any]:
         if not isinstance(inputs, (list, tuple)):

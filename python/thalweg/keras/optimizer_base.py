@@ -194,7 +194,7 @@ class Optimizer:
             self._prepare([v for _, v in given])
             updates = [self._update(gradient, variable) for gradient, variable in given]
             with thalweg.control_dependencies(updates):
-                return self.iterations.assign_add(1).op
+                return self.iterations.assign_add(1, read_value=False)
 
     def _update(self, gradient, variable):
         if isinstance(gradient, IndexedSlices):

@@ -47,6 +47,11 @@ class Dense(Layer):
     **kwargs
         What Layer takes.
 
+    Raises
+    ------
+    ValueError
+        When it is called: the last dimension of the inputs is not known.
+
     Examples
     --------
     >>> layer = tw.layers.Dense(3)
@@ -222,6 +227,11 @@ def dropout(inputs: TensorLike, rate: float | Tensor = 0.5, noise_shape: Dynamic
     Tensor
         Of the type and shape of `inputs`.
 
+    Raises
+    ------
+    ValueError
+        `rate` is not in [0, 1).
+
     Examples
     --------
     >>> with tw.Session() as sess:
@@ -320,6 +330,11 @@ def conv2d(inputs: TensorLike, filters: int, kernel_size: int | Sequence[int], s
     Tensor
         Of shape [batch, height, width, filters].
 
+    Raises
+    ------
+    ValueError
+        The inputs have not four dimensions, or that of the channels is not known.
+
     Examples
     --------
     >>> tw.layers.conv2d(tw.zeros([8, 28, 28, 1]), 16, kernel_size=5, padding="same").shape.as_list()
@@ -393,6 +408,11 @@ def conv2d_transpose(inputs: TensorLike, filters: int, kernel_size: int | Sequen
     -------
     Tensor
         Of shape [batch, height, width, filters].
+
+    Raises
+    ------
+    ValueError
+        The inputs have not four dimensions, or that of the channels is not known.
 
     Examples
     --------

@@ -96,6 +96,11 @@ def self_adjoint_eig(tensor: TensorLike, name: str | None = None) -> tuple[Tenso
     tuple of Tensor
         Eigenvalues [..., N], rising; eigenvectors [..., N, N], a column each.
 
+    Raises
+    ------
+    ValueError
+        The matrices are not square.
+
     Examples
     --------
     >>> values, vectors = tw.self_adjoint_eig([[2.0, 0.0], [0.0, 1.0]])

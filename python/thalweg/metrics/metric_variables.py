@@ -10,6 +10,7 @@ from thalweg.graph.graph import GraphKeys
 from thalweg.graph.ops import convert_to_tensor
 from thalweg.operations import array_ops, math_ops
 from thalweg.operations.confusion import remove_squeezable_dimensions
+from thalweg.variables.variable_modes import VariableAggregation, VariableSynchronization
 from thalweg.variables.variables import Variable
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ def metric_variable(shape: ShapeLike, dtype: DTypeLike, validate_shape: bool = T
     if graph.get_default_graph()._executes:
         raise RuntimeError("tf.metrics are not supported when eager execution is enabled.")
     return Variable(lambda: array_ops.zeros(shape, dtype), trainable=False, validate_shape=validate_shape, name=name,
-                    collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES])
+                    synchronization=VariableSynchronization.ON_READ, aggregation=VariableAggregation.SUM, collections=[
+                        GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES])
 
 
 def collected(value: T, update: S, metrics_collections: str | Sequence[str] | None,

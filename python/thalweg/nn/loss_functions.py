@@ -265,6 +265,11 @@ def weighted_cross_entropy_with_logits(labels: TensorLike | None = None, logits:
     Tensor
         A loss for each element, of the type and shape of `logits`.
 
+    Raises
+    ------
+    ValueError
+        The shapes of `logits` and `targets` differ.
+
     Examples
     --------
     >>> with tw.Session() as sess:

@@ -526,6 +526,11 @@ def local_response_normalization(input: TensorLike, depth_radius: int = 5, bias:
     Tensor
         Of the type and shape of `input`.
 
+    Raises
+    ------
+    ValueError
+        The input has not four dimensions, where its rank is known.
+
     Examples
     --------
     >>> with tw.Session() as sess:

@@ -257,6 +257,11 @@ def edit_distance(hypothesis: SparseLike, truth: SparseLike, normalize: bool = T
     Tensor
         float32, without the last dimension.
 
+    Raises
+    ------
+    ValueError
+        The ranks of hypothesis and truth differ.
+
     Examples
     --------
     >>> guess = tw.SparseTensor([[0, 0], [0, 1]], ["a", "b"], [1, 2])

@@ -68,6 +68,11 @@ def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | No
     Tensor
         Of the type of `input`.
 
+    Raises
+    ------
+    ValueError
+        The default does not fit the shape.
+
     Examples
     --------
     >>> x = tw.placeholder_with_default([1.0], [None])
@@ -91,6 +96,11 @@ def identity(input: TensorLike, name: str | None = None) -> Tensor:
     -------
     Tensor
         Of the type and shape of `input`.
+
+    Raises
+    ------
+    ValueError
+        `input` is None.
 
     Examples
     --------
@@ -317,6 +327,11 @@ def fill(dims: DynamicShape, value: TensorLike, name: str | None = None) -> Tens
     Tensor
         Of the type of `value`, shape `dims`.
 
+    Raises
+    ------
+    ValueError
+        A dimension is negative, where it is known.
+
     Examples
     --------
     >>> with tw.Session() as sess:
@@ -361,6 +376,11 @@ def zeros(shape: DynamicShape, dtype: DTypeLike = dtypes.float32, name: str | No
     Tensor
         Of type `dtype`, shape `shape`.
 
+    Raises
+    ------
+    ValueError
+        A dimension is negative, where it is known.
+
     Examples
     --------
     >>> with tw.Session() as sess:
@@ -387,6 +407,11 @@ def ones(shape: DynamicShape, dtype: DTypeLike = dtypes.float32, name: str | Non
     Tensor
         Of type `dtype`, shape `shape`.
 
+    Raises
+    ------
+    ValueError
+        A dimension is negative, where it is known.
+
     Examples
     --------
     >>> with tw.Session() as sess:
@@ -411,6 +436,11 @@ def zeros_like(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | N
     Returns
     -------
     Tensor
+
+    Raises
+    ------
+    ValueError
+        `tensor` is None.
 
     Examples
     --------
@@ -444,6 +474,11 @@ def ones_like(tensor: TensorLike, dtype: DTypeLike | None = None, name: str | No
     -------
     Tensor
         Of type `dtype`, shape of `tensor`.
+
+    Raises
+    ------
+    ValueError
+        `tensor` is None.
 
     Examples
     --------
@@ -929,6 +964,11 @@ def tile(input: TensorLike, multiples: IntsLike, name: str | None = None) -> Ten
     Returns
     -------
     Tensor
+
+    Raises
+    ------
+    ValueError
+        `multiples` has not one number for each dimension.
 
     Examples
     --------

@@ -54,6 +54,11 @@ def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: I
     Tensor
         [num_classes, num_classes]; a row is a label, a column a prediction.
 
+    Raises
+    ------
+    InvalidArgumentError
+        In the step: a label or a prediction is not below `num_classes`, or negative.
+
     Examples
     --------
     >>> with tw.Session() as sess:

@@ -313,6 +313,11 @@ def range_(start: TensorLike, limit: TensorLike | None = None, delta: TensorLike
     Tensor
         A vector of type `dtype`.
 
+    Raises
+    ------
+    ValueError
+        `delta` is 0, where it is known.
+
     Examples
     --------
     >>> with tw.Session() as sess:
@@ -613,6 +618,11 @@ def abs_(x: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         Of the shape of `x` and its type; of complex numbers the real type.
 
+    Raises
+    ------
+    TypeError
+        `x` is no tensor of numbers.
+
     Examples
     --------
     >>> with tw.Session() as sess:
@@ -714,6 +724,11 @@ def round_(x: TensorLike, name: str | None = None) -> Tensor:
     -------
     Tensor
         Of the type and shape of `x`.
+
+    Raises
+    ------
+    TypeError
+        `x` is no tensor of numbers.
 
     Examples
     --------
@@ -904,6 +919,11 @@ def linspace(start: TensorLike, stop: TensorLike, num: IntLike, name: str | None
     -------
     Tensor
         A vector of `num` values of the type of `start`.
+
+    Raises
+    ------
+    ValueError
+        `num` is not positive, where it is known.
 
     Examples
     --------

@@ -42,6 +42,11 @@ def random_normal(shape: DynamicShape, mean: TensorLike = 0.0, stddev: TensorLik
     Tensor
         Of type `dtype`, shape `shape`; other values in every step.
 
+    Raises
+    ------
+    InvalidArgumentError
+        In the step: a dimension is negative.
+
     Examples
     --------
     >>> x = tw.random_normal([1000], mean=5.0, seed=1)
@@ -72,6 +77,11 @@ def truncated_normal(shape: DynamicShape, mean: TensorLike = 0.0, stddev: Tensor
     -------
     Tensor
         Of type `dtype`, shape `shape`; other values in every step.
+
+    Raises
+    ------
+    TypeError
+        `dtype` is no type of floating-point numbers.
 
     Examples
     --------

@@ -169,6 +169,11 @@ def sparse_tensor_dense_matmul(sp_a: SparseLike, b: TensorLike, adjoint_a: bool 
     Tensor
         A dense matrix.
 
+    Raises
+    ------
+    ValueError
+        The inner dimensions differ, where they are known.
+
     Examples
     --------
     >>> a = tw.SparseTensor([[0, 1]], [2.0], [2, 2])

@@ -70,6 +70,11 @@ def string_split(source: TensorLike, sep: str | None = None, skip_empty: bool = 
     SparseTensor
         Row i has the parts of string i.
 
+    Raises
+    ------
+    ValueError
+        `source` is no vector.
+
     Examples
     --------
     >>> with tw.Session() as sess:
@@ -139,6 +144,11 @@ def decode_raw(input_bytes: TensorLike | None = None, out_type: DTypeLike | None
     -------
     Tensor
         Of type `out_type`, with a dimension more for the numbers of a string.
+
+    Raises
+    ------
+    InvalidArgumentError
+        In the step: the length of a string is no multiple of the size of the type.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def _named(var_list):
         var_list = list(dict.fromkeys(graph.get_collection(GraphKeys.GLOBAL_VARIABLES) +
                                       graph.get_collection(GraphKeys.SAVEABLE_OBJECTS)))
     if isinstance(var_list, dict):
-        return {name: _checked(v) for name, v in var_list.items()}
+        return {name: _checked(v, name) for name, v in var_list.items()}
     named = {}
     for v in var_list:
         info = getattr(v, "_save_slice_info", None)
@@ -62,12 +62,14 @@ def _named(var_list):
         name = v.op.name if hasattr(v, "_ref_tensor") else v.name
         if name in named:
             raise ValueError(f"At least two variables have the same name: {name}")
-        named[name] = _checked(v)
-    return {name: _checked(v) for name, v in named.items()}
+        named[name] = v
+    return {name: _checked(v, name) for name, v in named.items()}
 
 
-def _checked(v):
-    """What a name of a checkpoint may stand for: a variable, or the parts of one, as a list."""
+def _checked(v, name):
+    """What a name of a checkpoint may stand for: a variable, or the parts of one, as a list; a distributed one says how it is saved."""
+    if hasattr(v, "_saveable"):
+        return v._saveable(name)
     if not isinstance(v, (list, tuple, PartitionedVariable)):
         if not hasattr(v, "_ref_tensor") and not isinstance(v, SaveableObject):
             raise TypeError(f"Variable to save is not a Variable: {v}")

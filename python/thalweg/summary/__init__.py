@@ -62,6 +62,11 @@ def scalar(name: str, tensor: TensorLike, collections: Sequence[str] | None = No
     Tensor
         A string scalar: a serialized Summary.
 
+    Raises
+    ------
+    InvalidArgumentError
+        In the step: `tensor` is no scalar.
+
     Examples
     --------
     >>> with tw.Session() as sess:

@@ -8,6 +8,7 @@ from thalweg import dtypes, logging as tw_logging
 from thalweg.graph import graph as graph_module
 from thalweg.graph.graph import GraphKeys
 from thalweg.variables.init_ops import zeros_initializer
+from thalweg.variables.variable_modes import VariableAggregation
 from thalweg.variables.variable_scopes import get_variable
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
         raise ValueError('"global_step" already exists.')
     with target.as_default(), target.name_scope(None):
         return get_variable("global_step", shape=[], dtype=dtypes.int64, initializer=zeros_initializer(), trainable=False,
+                            aggregation=VariableAggregation.ONLY_FIRST_REPLICA,
                             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP])
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes
+from thalweg.control import replicas
 from thalweg.control.differentiation import GradientTape
 from thalweg.graph import graph, ops
 from thalweg.graph.graph import GraphKeys, name_scope, site
@@ -34,7 +35,7 @@ _STEPS = ("_create_slots", "_prepare", "_apply_dense", "_apply_sparse", "_apply_
           "_get_or_make_slot", "_zeros_slot", "_create_non_slot_variable")
 
 
-def _var_key(var):
+def _var_key(var):  # a part of a distributed variable has the key of the whole
     return getattr(var, "_unique_id", None) or (var.graph, var.op.name)
 
 
@@ -147,6 +148,9 @@ class Optimizer(optimizer_rules.Rules):
             return self._gradients_at_once(loss, var_list, grad_loss)
         if callable(loss):
             loss = loss()
+        replica = replicas.of_a_replica()
+        if replica is not None and replica.num_replicas_in_sync > 1 and not replicas.losses_are_sums():
+            loss = loss / replica.num_replicas_in_sync
         if var_list is None:
             var_list = variables.trainable_variables() + graph.get_collection("trainable_resource_variables")
         var_list = list(var_list) if isinstance(var_list, (list, tuple)) else [var_list]
@@ -276,6 +280,9 @@ class Optimizer(optimizer_rules.Rules):
         if all(g is None for g, _ in pairs):
             raise ValueError(f"No gradients provided for any variable: {[str(v) for _, v in pairs]}.")
         pairs = [(g if g is None or isinstance(g, IndexedSlices) else convert_to_tensor(g), v) for g, v in pairs]
+        replica = replicas.of_a_replica()
+        if replica is not None:
+            return replica.merge_call(self._apply_over_replicas, args=(*zip(*pairs), global_step, name))
         if self._is_of_core(pairs[0][1].graph, any(getattr(v, "constraint", None) is not None for _, v in pairs)):
             update = self._apply_in_core(pairs, global_step, name)
         else:
@@ -331,6 +338,22 @@ class Optimizer(optimizer_rules.Rules):
             with graph.control_dependencies([self._finish(updates, "update")]), graph.colocate_with(global_step.op):
                 step = variables.assign_add(global_step, 1, name=scope)
                 return step if not hasattr(step, "op") or getattr(global_step, "_resource", False) else step.op
+
+    def _apply_over_replicas(self, strategy, gradients_of_all, var_list, global_step, name):
+        """Each part of each variable is updated by the sum of the gradients of all replicas."""
+        pairs = [(g, v) for g, v in zip(gradients_of_all, var_list) if g is not None]
+        reduced = strategy.extended.batch_reduce_to("SUM", pairs)
+        with graph.control_dependencies(None):
+            self._create_slots([v for _, v in pairs])
+        with name_scope(name, self._name) as scope:
+            self._prepare()
+            updates = [strategy.extended.update(v, lambda part, g: self._update(g, part), args=(g,)) for g, (_, v) in zip(reduced, pairs)]
+            finished = self._finish(updates, scope if global_step is None else "update")
+            if global_step is not None:
+                with graph.control_dependencies([finished]):
+                    finished = ops.group(variables.assign_add(global_step, 1), name=scope)
+        graph.add_to_collection(GraphKeys.TRAIN_OP, finished)
+        return finished
 
     def _update(self, g, v):
         """The update of one variable, put back to where its constraint wants it."""
@@ -414,7 +437,7 @@ class Optimizer(optimizer_rules.Rules):
         """A variable of the optimizer that belongs to no other."""
         key = name, colocate_with.graph
         if key not in self._non_slot_dict:
-            with graph.colocate_with(colocate_with.op):
+            with optimizer_rules.beside(colocate_with):
                 self._non_slot_dict[key] = variables.Variable(initial_value, name=name, trainable=False,
                                                               use_resource=getattr(colocate_with, "_resource", False))
         return self._non_slot_dict[key]
@@ -447,7 +470,7 @@ def _new_slot(primary, op_name, initializer, shape=None, dtype=None):
     with variable_scopes.variable_scope(None, f"{whole}/{op_name}", auxiliary_name_scope=False) as scope:
         name = scope.name
     with variable_scopes.variable_scope(variable_scopes.VariableScope(False), auxiliary_name_scope=False), \
-            graph.colocate_with(primary.op):
+            optimizer_rules.beside(primary):
         made = variable_scopes.get_variable(name, shape, dtype, initializer, trainable=False,
                                             use_resource=getattr(primary, "_resource", False),
                                             validate_shape=primary.shape.is_fully_defined())

@@ -4,6 +4,7 @@
 What a rule is, stands in the core's table. Tensors and parameters have TensorFlow's private names (`_lr_t`, `_beta1` ...), which
 such subclasses use.
 """
+import contextlib
 import functools
 
 from thalweg.graph import graph, ops
@@ -29,6 +30,11 @@ class _Rule:
 def _rules():
     from thalweg import _core
     return {kind: _Rule(kind, *row) for kind, row in _core.optimizer_kinds().items()}
+
+
+def beside(variable):
+    """New operations run where a variable is; each part of a distributed one says itself where that is."""
+    return contextlib.nullcontext() if hasattr(variable, "values") else graph.colocate_with(variable.op)
 
 
 class Rules:
@@ -128,7 +134,7 @@ class Rules:
         if self._kind != "Adam":
             return ops.group(*update_ops, name=name_scope)
         power1, power2 = self._get_beta_accumulators()
-        with graph.control_dependencies(update_ops), graph.colocate_with(power1.op):
+        with graph.control_dependencies(update_ops), beside(power1):
             powers = [power1.assign(power1 * self._beta1_t, use_locking=self._use_locking),
                       power2.assign(power2 * self._beta2_t, use_locking=self._use_locking)]
         return ops.group(*update_ops, *powers, name=name_scope)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 def scatter(kind: str, ref: Variable | Tensor, indices: TensorLike, updates: TensorLike, use_locking: bool = False,
             name: str | None = None) -> Tensor:
     """Rows of a variable: Update, Add, Sub, Mul ..."""
+    if hasattr(ref, "_changed_part_by_part"):  # of a distribution strategy
+        return ref._changed_part_by_part(lambda part: scatter(kind, part, indices, updates, use_locking, name))
     if getattr(ref, "_resource", False):
         updates = ops.convert_to_tensor(updates, dtype=ref._dtype)
         op = ops.apply(f"ResourceScatter{kind}", [ref.handle, indices, updates], {"dtype": ref._dtype}, name=name)
@@ -27,6 +29,8 @@ def scatter(kind: str, ref: Variable | Tensor, indices: TensorLike, updates: Ten
 def scatter_nd(kind: str, ref: Variable | Tensor, indices: TensorLike, updates: TensorLike, use_locking: bool = False,
                name: str | None = None) -> Tensor:
     """Elements of a variable by full indices: Update, Add, Sub."""
+    if hasattr(ref, "_changed_part_by_part"):
+        return ref._changed_part_by_part(lambda part: scatter_nd(kind, part, indices, updates, use_locking, name))
     if getattr(ref, "_resource", False):
         updates = ops.convert_to_tensor(updates, dtype=ref._dtype)
         op = ops.apply(f"ResourceScatterNd{kind}", [ref.handle, indices, updates], {"use_locking": use_locking}, name)

@@ -6,7 +6,8 @@
 //   ASSIGN_OR_RETURN(const UpdateRun<PlainUpdate> run, RunFor(dtype, update.rule));
 //   return RunOverElements(work, n, update, run);
 //
-// Threads: those of the Work. Errors: Unimplemented for another type, Cancelled.
+// Threads: those of the Work.
+// Errors: Unimplemented for another type, Cancelled.
 #pragma once
 
 #include "thalweg/compute/work.h"

@@ -46,10 +46,10 @@ Status RankOfInput(Context& ctx) {
 
 THALWEG_KERNEL(shape_of, cpu) {
   ForEachType<Types<int32_t, int64_t>>([&]<class Out>() {
-    const auto only = [] { return std::vector{std::pair{std::string("out_type"), kDTypeOf<Out>}}; };
-    registry.AddFunction<ShapeOfInputs<Out>>("Shape", kCpu, only()).Cost(KernelCost::kCheap);
-    registry.AddFunction<ShapeOfInputs<Out>>("ShapeN", kCpu, only()).Cost(KernelCost::kCheap);
-    registry.AddFunction<SizeOfInput<Out>>("Size", kCpu, only()).Cost(KernelCost::kCheap);
+    constexpr KernelType kOnly = {"out_type", kDTypeOf<Out>};
+    registry.AddFunction<ShapeOfInputs<Out>>("Shape", kCpu, {kOnly}).Cost(KernelCost::kCheap);
+    registry.AddFunction<ShapeOfInputs<Out>>("ShapeN", kCpu, {kOnly}).Cost(KernelCost::kCheap);
+    registry.AddFunction<SizeOfInput<Out>>("Size", kCpu, {kOnly}).Cost(KernelCost::kCheap);
   });
   registry.AddFunction<RankOfInput>("Rank", kCpu).Cost(KernelCost::kCheap);
 }

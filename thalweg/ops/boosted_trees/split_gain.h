@@ -5,7 +5,8 @@
 //   const LeafValue leaf = WeightAndGain(gradient, hessian, l1, l2);
 //   const float gain = WeightsAndGain(gradients, hessians, l2, weights);   // of several logits
 //
-// Ownership: spans of the caller. Threads: any.
+// Ownership: spans of the caller.
+// Threads: any.
 #pragma once
 
 #include <cmath>

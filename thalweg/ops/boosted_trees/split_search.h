@@ -7,7 +7,8 @@
 //   if (search.found()) Use(search.best(), search.gain());
 //
 // Sums are rows of gradients, then hessians. Of equal gains the first tried stays.
-// Ownership: copies what it is given. Threads: one at a time.
+// Ownership: copies what it is given.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>

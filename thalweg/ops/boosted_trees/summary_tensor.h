@@ -5,7 +5,8 @@
 //   ASSIGN_OR_RETURN(QuantileSummary summary, SummaryOfTensor(ctx.input(1), 0));
 //   RETURN_IF_ERROR(SetSummaryOutput(ctx, 0, summary));
 //
-// Threads: any. Errors: InvalidArgument for another shape.
+// Threads: any.
+// Errors: InvalidArgument for another shape.
 #pragma once
 
 #include <cstring>

@@ -7,7 +7,9 @@
 //   ASSIGN_OR_RETURN(const float l1, ScalarInput<float>(ctx, 3, "l1"));
 //   ASSIGN_OR_RETURN(const BucketColumns columns, BucketColumns::Of(ctx, 1, features));
 //
-// Ownership: columns point into the inputs. Threads: any. Errors: InvalidArgument.
+// Ownership: columns point into the inputs.
+// Threads: any.
+// Errors: InvalidArgument.
 #pragma once
 
 #include <memory>

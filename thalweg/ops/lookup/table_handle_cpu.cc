@@ -145,8 +145,7 @@ class AnonymousTableCpu : public Kernel {
 
 template <TableKind kKind>
 void Add(KernelRegistry& registry, const std::string& name, DType key, DType value) {
-  const std::vector<std::pair<std::string, DType>> types = {{"key_dtype", key},
-                                                            {"value_dtype", value}};
+  const std::initializer_list<KernelType> types = {{"key_dtype", key}, {"value_dtype", value}};
   registry.Add<NamedTableCpu<kKind>>(name, kCpu, types).Cost(KernelCost::kCheap);
   registry.Add<NamedTableCpu<kKind>>(name + "V2", kCpu, types).Cost(KernelCost::kCheap);
   registry.Add<AnonymousTableCpu<kKind>>("Anonymous" + name, kCpu, types);

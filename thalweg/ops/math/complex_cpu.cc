@@ -32,7 +32,7 @@ Status MakeComplex(Context& ctx) {
 
 THALWEG_KERNEL(complex, cpu) {
   const auto add = [&](DType whole, DType part) {
-    const std::vector<std::pair<std::string, DType>> types = {{"T", whole}, {"Tout", part}};
+    const std::initializer_list<KernelType> types = {{"T", whole}, {"Tout", part}};
     registry.AddFunction<TakePart<ComplexPart::kAngle>>("Angle", kCpu, types);
     registry.AddFunction<TakePart<ComplexPart::kAbs>>("ComplexAbs", kCpu, types);
     registry.AddFunction<TakePart<ComplexPart::kImag>>("Imag", kCpu, types);

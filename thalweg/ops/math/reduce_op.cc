@@ -56,21 +56,33 @@ Status ReduceShape(ShapeContext& c) {
   return OkStatus();
 }
 
-// The shape of the input with reduced dimensions of size 1, as an int32 vector.
+// What Reshape is to be given for the input's shape with reduced dimensions of size 1; empty where
+// the graph does not tell. One size may be unknown, which is -1 unless others are zero.
+std::vector<int32_t> KnownKeptShape(const PartialShape& x, const std::vector<bool>& reduced) {
+  std::vector<int32_t> kept;
+  int unknown = 0;
+  bool has_zero = false;
+  for (int d = 0; d < x.rank(); ++d) {
+    kept.push_back(reduced[static_cast<size_t>(d)] ? 1 : static_cast<int32_t>(x.dim(d)));
+    unknown += kept.back() < 0;
+    has_zero |= kept.back() == 0;
+  }
+  if (unknown > (has_zero ? 0 : 1)) kept.clear();
+  return kept;
+}
+
+// The shape of the input with reduced dimensions of size 1, as an int32 vector for Reshape.
 Output KeptShape(GradientContext& c, GradientMath& m) {
   const PartialShape& x = c.input(0).shape();
   const Tensor axes = ShapeContext(c.node()).InputValue(1);
-  if (x.IsFullyDefined() && !axes.empty()) {
+  if (x.known_rank() && !axes.empty()) {
     Result<std::vector<bool>> reduced = ReducedDims(axes, x.rank());
     if (!reduced.ok()) {
       c.b().Fail(reduced.status());
       return {};
     }
-    std::vector<int32_t> kept;
-    for (int d = 0; d < x.rank(); ++d) {
-      kept.push_back((*reduced)[d] ? 1 : static_cast<int32_t>(x.dim(d)));
-    }
-    return m.Ints(kept);
+    const std::vector<int32_t> kept = KnownKeptShape(x, *reduced);
+    if (!kept.empty() || x.rank() == 0) return m.Ints(kept);
   }
   const Output shape = m.Shape(c.input(0));
   const Output rank = m.Op("Size", {shape});
@@ -82,10 +94,12 @@ Output KeptShape(GradientContext& c, GradientMath& m) {
   return m.Op("DynamicStitch", {all, from_front, shape, ones});
 }
 
-// The incoming gradient repeated along the reduced dimensions.
+// The incoming gradient repeated along the reduced dimensions; a scalar is repeated as it is.
 Output Spread(GradientContext& c, GradientMath& m) {
-  const Output kept = KeptShape(c, m);
-  return m.Op("BroadcastTo", {m.Op("Reshape", {c.grad(0), kept}), m.Shape(c.input(0))});
+  const PartialShape& y = c.output(0).shape();
+  const bool is_scalar = y.known_rank() && y.rank() == 0;
+  const Output grad = is_scalar ? c.grad(0) : m.Op("Reshape", {c.grad(0), KeptShape(c, m)});
+  return m.Op("BroadcastTo", {grad, m.Shape(c.input(0))});
 }
 
 Status SumGradient(GradientContext& c) {

@@ -311,7 +311,7 @@ Status GruGradCpu(Context& ctx) {
 THALWEG_KERNEL(block_cells, cpu) {
   constexpr KernelCost kCost = KernelCost::kExpensive;
   for (DType dtype : {DType::kFloat, DType::kHalf}) {
-    const std::vector<std::pair<std::string, DType>> types = {{"T", dtype}};
+    const std::initializer_list<KernelType> types = {{"T", dtype}};
     registry.Add<MadeLstm<CellCpu>>("LSTMBlockCell", kCpu, types).Cost(kCost);
     registry.Add<MadeLstm<CellGradCpu>>("LSTMBlockCellGrad", kCpu, types).Cost(kCost);
     registry.Add<MadeLstm<SequenceCpu>>("BlockLSTM", kCpu, types).Cost(kCost);

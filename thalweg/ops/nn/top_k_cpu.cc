@@ -13,11 +13,11 @@
 namespace thalweg {
 namespace {
 
-// The k largest of a row, largest first, the earlier of equal ones first; or the k smallest.
-// Nothing once the step is cancelled.
-template <bool kSmallest = false, class T, class I>
+// The k largest of a row, largest first, the earlier of equal ones first; or the k smallest. Their
+// places begin `order`. Nothing once the step is cancelled.
+template <bool kSmallest = false, class T>
 void Largest(const compute::Work& work, const T* row, int64_t columns, int64_t k,
-             std::vector<int64_t>& order, T* values, I* places) {
+             std::vector<int64_t>& order, T* values) {
   std::iota(order.begin(), order.end(), int64_t{0});
   const auto before = [row](int64_t a, int64_t b) {
     const auto x = compute::ValueOf(row[kSmallest ? b : a]);
@@ -26,17 +26,30 @@ void Largest(const compute::Work& work, const T* row, int64_t columns, int64_t k
   };
   const auto begin = order.begin();
   if (!compute::PartialSort(work, begin, begin + k, begin + columns, before).ok()) return;
-  for (int64_t i = 0; i < k; ++i) {
-    values[i] = row[order[i]];
-    places[i] = static_cast<I>(order[i]);
+  for (int64_t i = 0; i < k; ++i) values[i] = row[order[i]];
+}
+
+// Elements `at` and following of `to`, which is of the type that the graph asks for.
+void WritePlaces(const std::vector<int64_t>& order, int64_t k, Tensor& to, int64_t at) {
+  const auto write = [&]<class I>(I* places) {
+    for (int64_t i = 0; i < k; ++i) places[at + i] = static_cast<I>(order[i]);
+  };
+  switch (to.dtype()) {
+    case DType::kInt16:
+      return write(to.mutable_data<int16_t>());
+    case DType::kInt32:
+      return write(to.mutable_data<int32_t>());
+    default:
+      return write(to.mutable_data<int64_t>());
   }
 }
 
-template <class T, class I>
+template <class T>
 class TopKCpu : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     auto kernel = std::make_unique<TopKCpu>();
+    kernel->places_ = c.output_type(1);
     if (c.node().num_inputs() == 1) {
       ASSIGN_OR_RETURN(kernel->k_, Int32Attr(c, "k"));
     }
@@ -59,24 +72,25 @@ class TopKCpu : public Kernel {
     Dims dims = shape.dims();
     dims[shape.rank() - 1] = k;
     ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(0, x.dtype(), Shape(dims)));
-    ASSIGN_OR_RETURN(Tensor * places, ctx.AllocateOutput(1, kDTypeOf<I>, Shape(dims)));
+    ASSIGN_OR_RETURN(Tensor * places, ctx.AllocateOutput(1, places_, Shape(dims)));
     const int64_t columns = shape.dim(shape.rank() - 1);
     if (values->num_elements() == 0) return OkStatus();
     const T* in = x.data<T>();
     T* out = values->mutable_data<T>();
-    I* at = places->mutable_data<I>();
     const int64_t grain = std::max<int64_t>(1, 16384 / columns);
     return compute::ForBlocks(
         ctx.work(), x.num_elements() / columns, grain, [&](int64_t row, int64_t end) {
           std::vector<int64_t> order(static_cast<size_t>(columns));
           for (; row < end; ++row) {
-            Largest(ctx.work(), in + row * columns, columns, k, order, out + row * k, at + row * k);
+            Largest(ctx.work(), in + row * columns, columns, k, order, out + row * k);
+            WritePlaces(order, k, *places, row * k);
           }
         });
   }
 
  private:
   int64_t k_ = 0;
+  DType places_ = DType::kInt32;
 };
 
 // Along any dimension. Exact; recall_target and the like are permissions that need not be used.
@@ -123,7 +137,7 @@ class ApproxTopKCpu : public Kernel {
                                   buffers.Find(ctx.work(), largest_);
                                   for (int64_t i = 0; i < k_; ++i) {
                                     out[to + i * inner] = buffers.out[i];
-                                    at[to + i * inner] = buffers.at[i];
+                                    at[to + i * inner] = static_cast<int32_t>(buffers.order[i]);
                                   }
                                 }
                               });
@@ -133,20 +147,16 @@ class ApproxTopKCpu : public Kernel {
   // One line of elements, and what is found in it.
   struct Lines {
     Lines(int64_t n, int64_t k)
-        : in(static_cast<size_t>(n)),
-          out(static_cast<size_t>(k)),
-          at(static_cast<size_t>(k)),
-          order(static_cast<size_t>(n)) {}
+        : in(static_cast<size_t>(n)), out(static_cast<size_t>(k)), order(static_cast<size_t>(n)) {}
     void Find(const compute::Work& work, bool largest) {
       const auto n = static_cast<int64_t>(in.size()), k = static_cast<int64_t>(out.size());
       if (largest) {
-        Largest(work, in.data(), n, k, order, out.data(), at.data());
+        Largest(work, in.data(), n, k, order, out.data());
       } else {
-        Largest<true>(work, in.data(), n, k, order, out.data(), at.data());
+        Largest<true>(work, in.data(), n, k, order, out.data());
       }
     }
     std::vector<T> in, out;
-    std::vector<int32_t> at;
     std::vector<int64_t> order;
   };
 
@@ -210,11 +220,10 @@ class InTopKCpu : public Kernel {
 
 THALWEG_KERNEL(top_k, cpu) {
   ForEachType<RealTypes>([&]<class T> {
-    registry.Add<TopKCpu<T, int32_t>>("TopK", kCpu, {{"T", kDTypeOf<T>}});
-    ForEachType<Types<int32_t, int64_t, int16_t>>([&]<class I> {
-      registry.Add<TopKCpu<T, I>>("TopKV2", kCpu,
-                                  {{"T", kDTypeOf<T>}, {"index_type", kDTypeOf<I>}});
-    });
+    registry.Add<TopKCpu<T>>("TopK", kCpu, {{"T", kDTypeOf<T>}});
+    for (DType places : {DType::kInt32, DType::kInt64, DType::kInt16}) {
+      registry.Add<TopKCpu<T>>("TopKV2", kCpu, {{"T", kDTypeOf<T>}, {"index_type", places}});
+    }
   });
   ForEachType<Types<float, Half, Bfloat16>>([&]<class T> {
     registry.Add<ApproxTopKCpu<T>>("ApproxTopK", kCpu, {{"T", kDTypeOf<T>}});

@@ -149,8 +149,6 @@ struct MadeConv {
   }
 };
 
-using TypeList = std::vector<std::pair<std::string, DType>>;
-
 // Inputs of unsigned levels, and of signed ones where TensorFlow has them; the bias of either type
 // where the schema leaves it open.
 template <const ConvKind& kKind>
@@ -159,9 +157,10 @@ void AddConv(KernelRegistry& registry, std::string_view op, DType to, bool any_i
   for (DType input : {DType::kQuint8, DType::kQint8}) {
     if (input == DType::kQint8 && !any_input) continue;
     for (DType bias : {DType::kFloat, DType::kQint32}) {
-      TypeList types = {{"Tinput", input}, {"Tfilter", DType::kQint8}, {"out_type", to}};
-      if (any_bias) types.emplace_back("Tbias", bias);
-      if (summand != DType::kInvalid) types.emplace_back("Tsummand", summand);
+      std::vector<KernelType> types = {
+          {"Tinput", input}, {"Tfilter", DType::kQint8}, {"out_type", to}};
+      if (any_bias) types.push_back({"Tbias", bias});
+      if (summand != DType::kInvalid) types.push_back({"Tsummand", summand});
       registry.Add<MadeConv<kKind>>(op, kCpu, types);
       if (!any_bias) break;
     }

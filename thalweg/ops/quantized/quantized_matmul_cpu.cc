@@ -117,9 +117,9 @@ class QuantizedMatMulCpu : public Kernel {
 template <const ProductKind& kKind>
 void AddWithBias(KernelRegistry& registry, std::string_view op, DType to, bool any_bias = true) {
   for (DType bias : {DType::kFloat, DType::kQint32}) {
-    std::vector<std::pair<std::string, DType>> types = {
+    std::vector<KernelType> types = {
         {"T1", DType::kQuint8}, {"T2", DType::kQint8}, {"Toutput", to}};
-    if (any_bias) types.emplace_back("Tbias", bias);
+    if (any_bias) types.push_back({"Tbias", bias});
     registry.Add<QuantizedMatMulCpu<kKind>>(op, kCpu, types);
     if (!any_bias) return;
   }

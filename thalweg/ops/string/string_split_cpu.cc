@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "thalweg/compute/interruptible.h"
@@ -104,7 +105,7 @@ Status SplitOutputs(Context& ctx, const Split& split) {
       split(text, [&, column = int64_t{0}](std::string_view part) mutable {
         *place++ = row;
         *place++ = column++;
-        *value++ = part;
+        *value++ = std::string(part);
       });
       ++row;
     }

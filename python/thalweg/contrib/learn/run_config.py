@@ -2,13 +2,11 @@
 """RunConfig of tf.contrib.learn: which task of a cluster this process is, as the variable TF_CONFIG says, and how often to save."""
 from __future__ import annotations
 
-import json
-import os
 from typing import TYPE_CHECKING
 
 from thalweg import messages
 from thalweg.cluster.server import ClusterSpec
-from thalweg.estimator import run_config
+from thalweg.estimator import cluster_tasks, run_config
 
 if TYPE_CHECKING:
     from thalweg.base.typing import PathLike
@@ -34,29 +32,26 @@ class RunConfig(run_config.RunConfig):
         for name in run_config._CHANGEABLE:
             setattr(self, "_" + name, given.get(name))
         self._check()
-        self._read(json.loads(os.environ.get("TF_CONFIG") or "{}"), master)
-        self.evaluation_master = evaluation_master
+        self._read(cluster_tasks.told(), master, evaluation_master)
         self.tf_config = messages.ConfigProto(
             log_device_placement=log_device_placement, inter_op_parallelism_threads=num_cores, intra_op_parallelism_threads=num_cores,
             gpu_options=messages.GPUOptions(per_process_gpu_memory_fraction=gpu_memory_fraction))
 
-    def _read(self, told, master):
+    def _read(self, told, master, evaluation_master):
         cluster, task = told.get("cluster") or {}, told.get("task") or {}
         self.environment = told.get("environment", LOCAL)
-        self.cluster_spec = ClusterSpec(cluster)
-        self.task_type = task.get("type") if task else None
-        self.task_id = int(task.get("index") or 0)
+        kind, number = task.get("type") if task else None, int(task.get("index") or 0)
         chief = "master" if "master" in cluster else "worker"
-        self.is_chief = self.task_id == 0 and self.task_type in (None, chief)
-        self.num_ps_replicas = len(cluster.get("ps", ()))
-        self.num_worker_replicas = len(cluster.get("worker", ())) + len(cluster.get("master", ()))
+        workers = len(cluster.get("worker", ())) + len(cluster.get("master", ()))
         if master is None:
-            addresses = cluster.get(self.task_type, ())
+            addresses = cluster.get(kind, ())
             alone = sum(map(len, cluster.values())) <= 1
-            if not alone and self.task_id >= len(addresses):
-                raise ValueError(f"task {self.task_type}:{self.task_id} of TF_CONFIG is not in its cluster {cluster}")
-            master = "" if alone else "grpc://" + addresses[self.task_id]
-        self.master = master
+            if not alone and number >= len(addresses):
+                raise ValueError(f"task {kind}:{number} of TF_CONFIG is not in its cluster {cluster}")
+            master = "" if alone else "grpc://" + addresses[number]
+        self._service = None
+        self._task = cluster_tasks.Task(ClusterSpec(cluster), kind, number, master, evaluation_master,
+                                        number == 0 and kind in (None, chief), len(cluster.get("ps", ())), workers, 0)
 
     def get_task_id(self) -> int:
         """The number of this task in its job."""

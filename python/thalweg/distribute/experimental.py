@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tw.distribute.experimental."""
+from thalweg.base import names
+
+names.complete(globals(), {"distribute.reductions": "CollectiveCommunication",
+                           "distribute.strategies": "CentralStorageStrategy MultiWorkerMirroredStrategy ParameterServerStrategy"})
