@@ -87,8 +87,7 @@ Status SumInto(Context& ctx, const Tensor& data, int64_t rows, const Indices& fr
       out->mutable_raw_data());
 }
 
-template <Fold F>
-Status Segments(Context& ctx) {
+Status FoldSegments(Context& ctx, Fold fold) {
   const Tensor &data = ctx.input(0), &given = ctx.input(2);
   RETURN_IF_ERROR(CheckShapes(data, ctx.input(1), given));
   ASSIGN_OR_RETURN(const Indices indices, Bounded(ctx.input(1), data.dim(0), "indices"));
@@ -111,7 +110,7 @@ Status Segments(Context& ctx) {
   dims[0] = segments;
   RETURN_IF_ERROR(Shape::Make(dims).status());
   return SumInto(ctx, data, segments, indices, ids,
-                 Factors(F, WithoutGaps(ids), static_cast<int64_t>(ids.size())));
+                 Factors(fold, WithoutGaps(ids), static_cast<int64_t>(ids.size())));
 }
 
 // What both gradients begin with.
@@ -133,15 +132,13 @@ Result<Given> ReadGradient(Context& ctx, Fold fold) {
   return given;
 }
 
-template <Fold F>
-Status Gradient(Context& ctx) {
-  ASSIGN_OR_RETURN(const Given given, ReadGradient(ctx, F));
+Status GradientOf(Context& ctx, Fold fold) {
+  ASSIGN_OR_RETURN(const Given given, ReadGradient(ctx, fold));
   return SumInto(ctx, ctx.input(0), given.rows, given.ids, given.indices, given.factors);
 }
 
-template <Fold F>
-Status SparseGradient(Context& ctx) {
-  ASSIGN_OR_RETURN(Given given, ReadGradient(ctx, F));
+Status SparseGradientOf(Context& ctx, Fold fold) {
+  ASSIGN_OR_RETURN(Given given, ReadGradient(ctx, fold));
   const DType index_type = ctx.input(1).dtype();
   Indices unique = given.indices;
   RETURN_IF_ERROR(compute::Sort(ctx.work(), unique.begin(), unique.end()));
@@ -158,6 +155,19 @@ Status SparseGradient(Context& ctx) {
                    [](int64_t index) { return static_cast<int32_t>(index); });
   }
   return SumInto(ctx, ctx.input(0), rows, given.ids, given.indices, given.factors);
+}
+
+template <Fold F>
+Status Segments(Context& ctx) {
+  return FoldSegments(ctx, F);
+}
+template <Fold F>
+Status Gradient(Context& ctx) {
+  return GradientOf(ctx, F);
+}
+template <Fold F>
+Status SparseGradient(Context& ctx) {
+  return SparseGradientOf(ctx, F);
 }
 
 template <Fold F>

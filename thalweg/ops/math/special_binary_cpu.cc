@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "thalweg/compute/ew/special.h"
 #include "thalweg/kernel/element_wise.h"
 
@@ -8,36 +10,41 @@ namespace {
 using compute::Broadcast;
 using compute::SpecialBinary;
 
-// Calls run(broadcast, output) with an output of the inputs' type and common shape.
-template <class F>
-Status Broadcasting(Context& ctx, F run) {
+// The inputs as they broadcast, and an output of their type and common shape.
+struct Broadcasted {
+  Broadcast broadcast;
+  void* out;
+};
+
+Result<Broadcasted> BroadcastInputs(Context& ctx) {
   const Shape a = ctx.input(0).shape(), b = ctx.input(1).shape();
-  ASSIGN_OR_RETURN(const Broadcast broadcast, Broadcast::Make({a.dims(), b.dims()}));
+  ASSIGN_OR_RETURN(Broadcast broadcast, Broadcast::Make({a.dims(), b.dims()}));
   ASSIGN_OR_RETURN(Tensor * out,
                    ctx.AllocateOutput(0, ctx.input(0).dtype(), Shape(broadcast.output_dims())));
-  return run(broadcast, out->mutable_raw_data());
+  return Broadcasted{std::move(broadcast), out->mutable_raw_data()};
+}
+
+Status ComputeSpecial(Context& ctx, SpecialBinary op) {
+  ASSIGN_OR_RETURN(const Broadcasted to, BroadcastInputs(ctx));
+  return compute::RunSpecial(ctx.work(), op, ctx.input(0).dtype(), to.broadcast,
+                             ctx.input(0).raw_data(), ctx.input(1).raw_data(), to.out);
 }
 
 template <SpecialBinary Op>
 Status ComputeBinary(Context& ctx) {
-  return Broadcasting(ctx, [&](const Broadcast& broadcast, void* out) {
-    return compute::RunSpecial(ctx.work(), Op, ctx.input(0).dtype(), broadcast,
-                               ctx.input(0).raw_data(), ctx.input(1).raw_data(), out);
-  });
+  return ComputeSpecial(ctx, Op);
 }
 
 Status NextAfter(Context& ctx) {
-  return Broadcasting(ctx, [&](const Broadcast& broadcast, void* out) {
-    return compute::RunNextAfter(ctx.work(), ctx.input(0).dtype(), broadcast,
-                                 ctx.input(0).raw_data(), ctx.input(1).raw_data(), out);
-  });
+  ASSIGN_OR_RETURN(const Broadcasted to, BroadcastInputs(ctx));
+  return compute::RunNextAfter(ctx.work(), ctx.input(0).dtype(), to.broadcast,
+                               ctx.input(0).raw_data(), ctx.input(1).raw_data(), to.out);
 }
 
 Status ComplexXlog1py(Context& ctx) {
-  return Broadcasting(ctx, [&](const Broadcast& broadcast, void* out) {
-    return compute::RunComplexXlog1py(ctx.work(), ctx.input(0).dtype(), broadcast,
-                                      ctx.input(0).raw_data(), ctx.input(1).raw_data(), out);
-  });
+  ASSIGN_OR_RETURN(const Broadcasted to, BroadcastInputs(ctx));
+  return compute::RunComplexXlog1py(ctx.work(), ctx.input(0).dtype(), to.broadcast,
+                                    ctx.input(0).raw_data(), ctx.input(1).raw_data(), to.out);
 }
 
 Status Betainc(Context& ctx) {

@@ -5,6 +5,7 @@
 #include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/sort.h"
 #include "thalweg/kernel/element_wise.h"
+#include "thalweg/ops/nn/wide_integer.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
@@ -17,7 +18,24 @@ bool Less(T a, T b) {
   return x < y || (y != y && x == x);
 }
 
+// Element n of each row were it in order.
 template <class T>
+Status NthOfRows(compute::Work& work, const Tensor& x, int64_t n, Tensor* y) {
+  using W = WideInteger<T>;
+  const int64_t columns = x.dim(x.rank() - 1);
+  const T* from = x.data<T>();
+  T* to = y->mutable_data<T>();
+  const int64_t grain = std::max<int64_t>(1, 16384 / columns);
+  return compute::ForBlocks(work, y->num_elements(), grain, [&](int64_t row, int64_t end) {
+    std::vector<W> own(static_cast<size_t>(columns));
+    for (; row < end; ++row) {
+      std::copy_n(from + row * columns, columns, own.begin());
+      if (!compute::NthElement(work, own.begin(), own.begin() + n, own.end(), Less<W>).ok()) return;
+      to[row] = static_cast<T>(own[static_cast<size_t>(n)]);
+    }
+  });
+}
+
 class NthElementCpu : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
@@ -39,20 +57,8 @@ class NthElementCpu : public Kernel {
     Dims dims = x.shape().dims();
     dims.resize(x.rank() - 1);
     ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.dtype(), Shape(dims)));
-    const T* from = x.data<T>();
-    T* to = y->mutable_data<T>();
-    const int64_t grain = std::max<int64_t>(1, 16384 / columns);
-    return compute::ForBlocks(ctx.work(), y->num_elements(), grain, [&](int64_t row, int64_t end) {
-      std::vector<T> own(static_cast<size_t>(columns));
-      for (; row < end; ++row) {
-        std::copy_n(from + row * columns, columns, own.begin());
-        if (!compute::NthElement(ctx.work(), own.begin(), own.begin() + n, own.end(), Less<T>)
-                 .ok()) {
-          return;
-        }
-        to[row] = own[static_cast<size_t>(n)];
-      }
-    });
+    return compute::WithType<RealTypes>(
+        x.dtype(), "NthElement", [&]<class T>() { return NthOfRows<T>(ctx.work(), x, n, y); });
   }
 
  private:
@@ -64,6 +70,6 @@ class NthElementCpu : public Kernel {
 
 THALWEG_KERNEL(nth_element, cpu) {
   ForEachType<RealTypes>([&]<class T> {
-    registry.Add<NthElementCpu<T>>("NthElement", kCpu, {{"T", kDTypeOf<T>}});
+    registry.Add<NthElementCpu>("NthElement", kCpu, {{"T", kDTypeOf<T>}});
   });
 }

@@ -2,31 +2,36 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/sort.h"
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/element_wise.h"
+#include "thalweg/ops/nn/wide_integer.h"
 #include "thalweg/tensor/integers.h"
 
 namespace thalweg {
 namespace {
 
-// The k largest of a row, largest first, the earlier of equal ones first; or the k smallest. Their
-// places begin `order`. Nothing once the step is cancelled.
+using ApproxTypes = Types<float, Half, Bfloat16>;
+
+// What elements of type T are compared in.
+template <class T>
+using Compared = WideInteger<compute::Value<T>>;
+
+// `order` begins with the places of the k largest of a row, largest first, the earlier of equal
+// ones first; or of the k smallest. False once the step is cancelled.
 template <bool kSmallest = false, class T>
-void Largest(const compute::Work& work, const T* row, int64_t columns, int64_t k,
-             std::vector<int64_t>& order, T* values) {
+bool FindLargest(const compute::Work& work, const T* row, int64_t k, std::vector<int64_t>& order) {
   std::iota(order.begin(), order.end(), int64_t{0});
   const auto before = [row](int64_t a, int64_t b) {
-    const auto x = compute::ValueOf(row[kSmallest ? b : a]);
-    const auto y = compute::ValueOf(row[kSmallest ? a : b]);
+    const T x = row[kSmallest ? b : a], y = row[kSmallest ? a : b];
     return x > y || (!(y > x) && a < b);
   };
   const auto begin = order.begin();
-  if (!compute::PartialSort(work, begin, begin + k, begin + columns, before).ok()) return;
-  for (int64_t i = 0; i < k; ++i) values[i] = row[order[i]];
+  return compute::PartialSort(work, begin, begin + k, order.end(), before).ok();
 }
 
 // Elements `at` and following of `to`, which is of the type that the graph asks for.
@@ -44,7 +49,37 @@ void WritePlaces(const std::vector<int64_t>& order, int64_t k, Tensor& to, int64
   }
 }
 
+// The row itself where its type is the one that is compared in, else a copy.
 template <class T>
+const Compared<T>* ComparedRow(const T* row, int64_t columns, std::vector<Compared<T>>& copy) {
+  if constexpr (std::is_same_v<T, Compared<T>>) {
+    return row;
+  } else {
+    copy.assign(static_cast<size_t>(columns), {});
+    std::transform(row, row + columns, copy.begin(),
+                   [](T element) { return static_cast<Compared<T>>(element); });
+    return copy.data();
+  }
+}
+
+template <class T>
+Status TopOfRows(compute::Work& work, const Tensor& x, int64_t k, Tensor& values, Tensor& places) {
+  const int64_t columns = x.dim(x.rank() - 1);
+  const T* in = x.data<T>();
+  T* out = values.mutable_data<T>();
+  const int64_t grain = std::max<int64_t>(1, 16384 / columns);
+  return compute::ForBlocks(work, x.num_elements() / columns, grain, [&](int64_t row, int64_t end) {
+    std::vector<int64_t> order(static_cast<size_t>(columns));
+    std::vector<Compared<T>> copy;
+    for (; row < end; ++row) {
+      const T* from = in + row * columns;
+      if (!FindLargest(work, ComparedRow(from, columns, copy), k, order)) return;
+      for (int64_t i = 0; i < k; ++i) out[row * k + i] = from[order[i]];
+      WritePlaces(order, k, places, row * k);
+    }
+  });
+}
+
 class TopKCpu : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
@@ -73,19 +108,10 @@ class TopKCpu : public Kernel {
     dims[shape.rank() - 1] = k;
     ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(0, x.dtype(), Shape(dims)));
     ASSIGN_OR_RETURN(Tensor * places, ctx.AllocateOutput(1, places_, Shape(dims)));
-    const int64_t columns = shape.dim(shape.rank() - 1);
     if (values->num_elements() == 0) return OkStatus();
-    const T* in = x.data<T>();
-    T* out = values->mutable_data<T>();
-    const int64_t grain = std::max<int64_t>(1, 16384 / columns);
-    return compute::ForBlocks(
-        ctx.work(), x.num_elements() / columns, grain, [&](int64_t row, int64_t end) {
-          std::vector<int64_t> order(static_cast<size_t>(columns));
-          for (; row < end; ++row) {
-            Largest(ctx.work(), in + row * columns, columns, k, order, out + row * k);
-            WritePlaces(order, k, *places, row * k);
-          }
-        });
+    return compute::WithType<RealTypes>(x.dtype(), "TopK", [&]<class T>() {
+      return TopOfRows<T>(ctx.work(), x, k, *values, *places);
+    });
   }
 
  private:
@@ -94,7 +120,6 @@ class TopKCpu : public Kernel {
 };
 
 // Along any dimension. Exact; recall_target and the like are permissions that need not be used.
-template <class T>
 class ApproxTopKCpu : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
@@ -122,43 +147,38 @@ class ApproxTopKCpu : public Kernel {
     if (values->num_elements() == 0) return OkStatus();
     int64_t inner = 1;
     for (int d = axis + 1; d < shape.rank(); ++d) inner *= shape.dim(d);
-    const T* in = x.data<T>();
-    T* out = values->mutable_data<T>();
-    int32_t* at = places->mutable_data<int32_t>();
-    return compute::ForBlocks(ctx.work(), x.num_elements() / n, std::max<int64_t>(1, 16384 / n),
-                              [&](int64_t line, int64_t end) {
-                                Lines buffers(n, k_);
-                                for (; line < end; ++line) {
-                                  const int64_t from = line / inner * n * inner + line % inner;
-                                  const int64_t to = line / inner * k_ * inner + line % inner;
-                                  for (int64_t i = 0; i < n; ++i) {
-                                    buffers.in[i] = in[from + i * inner];
-                                  }
-                                  buffers.Find(ctx.work(), largest_);
-                                  for (int64_t i = 0; i < k_; ++i) {
-                                    out[to + i * inner] = buffers.out[i];
-                                    at[to + i * inner] = static_cast<int32_t>(buffers.order[i]);
-                                  }
-                                }
-                              });
+    return compute::WithType<ApproxTypes>(x.dtype(), "ApproxTopK", [&]<class T>() {
+      return FindInLines<T>(ctx.work(), x, n, inner, *values, *places);
+    });
   }
 
  private:
-  // One line of elements, and what is found in it.
-  struct Lines {
-    Lines(int64_t n, int64_t k)
-        : in(static_cast<size_t>(n)), out(static_cast<size_t>(k)), order(static_cast<size_t>(n)) {}
-    void Find(const compute::Work& work, bool largest) {
-      const auto n = static_cast<int64_t>(in.size()), k = static_cast<int64_t>(out.size());
-      if (largest) {
-        Largest(work, in.data(), n, k, order, out.data());
-      } else {
-        Largest<true>(work, in.data(), n, k, order, out.data());
+  // Lines of n elements that lie `inner` apart.
+  template <class T>
+  Status FindInLines(compute::Work& work, const Tensor& x, int64_t n, int64_t inner, Tensor& values,
+                     Tensor& places) const {
+    const T* in = x.data<T>();
+    T* out = values.mutable_data<T>();
+    int32_t* at = places.mutable_data<int32_t>();
+    const int64_t grain = std::max<int64_t>(1, 16384 / n);
+    return compute::ForBlocks(work, x.num_elements() / n, grain, [&](int64_t number, int64_t end) {
+      std::vector<float> line(static_cast<size_t>(n));
+      std::vector<int64_t> order(static_cast<size_t>(n));
+      for (; number < end; ++number) {
+        const int64_t from = number / inner * n * inner + number % inner;
+        const int64_t to = number / inner * k_ * inner + number % inner;
+        for (int64_t i = 0; i < n; ++i) line[i] = compute::ValueOf(in[from + i * inner]);
+        if (!(largest_ ? FindLargest(work, line.data(), k_, order)
+                       : FindLargest<true>(work, line.data(), k_, order))) {
+          return;
+        }
+        for (int64_t i = 0; i < k_; ++i) {
+          out[to + i * inner] = in[from + order[i] * inner];
+          at[to + i * inner] = static_cast<int32_t>(order[i]);
+        }
       }
-    }
-    std::vector<T> in, out;
-    std::vector<int64_t> order;
-  };
+    });
+  }
 
   int64_t k_ = 0, dimension_ = -1;
   bool largest_ = true;
@@ -220,13 +240,13 @@ class InTopKCpu : public Kernel {
 
 THALWEG_KERNEL(top_k, cpu) {
   ForEachType<RealTypes>([&]<class T> {
-    registry.Add<TopKCpu<T>>("TopK", kCpu, {{"T", kDTypeOf<T>}});
+    registry.Add<TopKCpu>("TopK", kCpu, {{"T", kDTypeOf<T>}});
     for (DType places : {DType::kInt32, DType::kInt64, DType::kInt16}) {
-      registry.Add<TopKCpu<T>>("TopKV2", kCpu, {{"T", kDTypeOf<T>}, {"index_type", places}});
+      registry.Add<TopKCpu>("TopKV2", kCpu, {{"T", kDTypeOf<T>}, {"index_type", places}});
     }
   });
-  ForEachType<Types<float, Half, Bfloat16>>([&]<class T> {
-    registry.Add<ApproxTopKCpu<T>>("ApproxTopK", kCpu, {{"T", kDTypeOf<T>}});
+  ForEachType<ApproxTypes>([&]<class T> {
+    registry.Add<ApproxTopKCpu>("ApproxTopK", kCpu, {{"T", kDTypeOf<T>}});
   });
   for (const char* op : {"InTopK", "InTopKV2"}) {
     for (DType dtype : {DType::kInt32, DType::kInt64}) {

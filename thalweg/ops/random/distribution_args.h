@@ -57,6 +57,48 @@ T FromCount(double count) {
   }
 }
 
+// Elements of an output that is half, float, double, int32 or int64, from numbers.
+struct NumberOutput {
+  explicit NumberOutput(Tensor& out) : dtype(out.dtype()), data(out.mutable_raw_data()) {}
+  // As FromCount says.
+  void Put(int64_t i, double number) const {
+    switch (dtype) {
+      case DType::kHalf:
+        return PutAs<Half>(i, number);
+      case DType::kFloat:
+        return PutAs<float>(i, number);
+      case DType::kDouble:
+        return PutAs<double>(i, number);
+      case DType::kInt32:
+        return PutAs<int32_t>(i, number);
+      default:
+        return PutAs<int64_t>(i, number);
+    }
+  }
+  // The largest whole number that the type holds.
+  double largest() const {
+    switch (dtype) {
+      case DType::kHalf:
+        return LargestOf<Half>();
+      case DType::kInt32:
+        return LargestOf<int32_t>();
+      case DType::kInt64:
+        return LargestOf<int64_t>();
+      default:
+        return LargestOf<double>();
+    }
+  }
+
+  const DType dtype;
+  void* const data;
+
+ private:
+  template <class T>
+  void PutAs(int64_t i, double number) const {
+    static_cast<T*>(data)[i] = FromCount<T>(number);
+  }
+};
+
 inline Status CheckEndsIn(const Shape& shape, const Shape& parameter, std::string_view name) {
   const int skip = shape.rank() - parameter.rank();
   bool fits = skip >= 0;

@@ -16,18 +16,22 @@ namespace {
 using compute::DoublePairs;
 using compute::StreamAt;
 
-// Draws sample s of parameter p for all p < parameters, s < samples: put(p, s, numbers).
-template <class Put>
-Status ForEachNumber(Context& ctx, const Philox& stream, int64_t parameters, int64_t samples,
-                     const Put& put) {
+// Every sample of all p < parameters is draw(p, numbers). Samples lie with a stride of the number
+// of parameters.
+template <class Draw>
+Status DrawNumbers(Context& ctx, const Philox& stream, int64_t parameters, Tensor& out,
+                   const Draw& draw) {
   constexpr int64_t kGrain = 512;
+  const int64_t samples = out.num_elements() / parameters;
   if (samples == 0) return OkStatus();
+  const NumberOutput drawn(out);
   return compute::ForBlocks(
       ctx.work(), parameters * samples, kGrain, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           DoublePairs numbers(
               StreamAt(stream, static_cast<uint64_t>(i) * compute::kBlocksOfNumber));
-          put(i / samples, i % samples, numbers);
+          const int64_t p = i / samples;
+          drawn.Put(i % samples * parameters + p, draw(p, numbers));
         }
       });
 }
@@ -45,18 +49,12 @@ Result<Shape> AppendedShape(const Tensor& shape, const Tensor& parameter) {
   return Shape::Make(dims);
 }
 
-template <class T>
 Status DrawGammas(Context& ctx, const Philox& stream, const Tensor& alpha, Tensor& out) {
-  const int64_t parameters = alpha.num_elements(), samples = out.num_elements() / parameters;
-  T* const drawn = out.mutable_data<T>();
-  return ForEachNumber(
-      ctx, stream, parameters, samples, [&](int64_t p, int64_t s, DoublePairs& numbers) {
-        drawn[s * parameters + p] =
-            FromDouble<T>(compute::DrawGamma(numbers, ToDouble(alpha.data<T>()[p])));
-      });
+  return DrawNumbers(ctx, stream, alpha.num_elements(), out, [&](int64_t p, DoublePairs& n) {
+    return compute::DrawGamma(n, NumberAt(alpha, p));
+  });
 }
 
-template <class T>
 class RandomGammaCpu : public RandomKernel {
  public:
   using RandomKernel::RandomKernel;
@@ -66,38 +64,37 @@ class RandomGammaCpu : public RandomKernel {
   Status Compute(Context& ctx) override {
     const Tensor& alpha = ctx.input(1);
     ASSIGN_OR_RETURN(const Shape shape, AppendedShape(ctx.input(0), alpha));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<T>, shape));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, alpha.dtype(), shape));
     if (out->num_elements() == 0) return OkStatus();
-    return DrawGammas<T>(ctx, stream().Reserve(BlocksOf(out->num_elements())), alpha, *out);
+    return DrawGammas(ctx, stream().Reserve(BlocksOf(out->num_elements())), alpha, *out);
   }
 };
 
 // The shape must end in alpha's.
-template <class T, bool kKeyed>
-Status StatelessGamma(Context& ctx) {
-  const Tensor& alpha = ctx.input(kKeyed ? 4 : 2);
+Status StatelessGammaOf(Context& ctx, bool keyed) {
+  const Tensor& alpha = ctx.input(keyed ? 4 : 2);
   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
   Result<Philox> stream =
-      kKeyed ? StreamOfKey(ctx.input(1), ctx.input(2), ctx.input(3)) : StreamOfSeed(ctx.input(1));
+      keyed ? StreamOfKey(ctx.input(1), ctx.input(2), ctx.input(3)) : StreamOfSeed(ctx.input(1));
   RETURN_IF_ERROR(stream.status());
   RETURN_IF_ERROR(CheckEndsIn(shape, alpha.shape(), "alpha"));
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<T>, shape));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, alpha.dtype(), shape));
   if (out->num_elements() == 0) return OkStatus();
-  return DrawGammas<T>(ctx, *stream, alpha, *out);
+  return DrawGammas(ctx, *stream, alpha, *out);
 }
 
-template <class Out>
+template <bool kKeyed>
+Status StatelessGamma(Context& ctx) {
+  return StatelessGammaOf(ctx, kKeyed);
+}
+
 Status DrawPoissons(Context& ctx, const Philox& stream, const Tensor& rate, Tensor& out) {
-  const int64_t parameters = rate.num_elements(), samples = out.num_elements() / parameters;
-  Out* const drawn = out.mutable_data<Out>();
-  return ForEachNumber(
-      ctx, stream, parameters, samples, [&](int64_t p, int64_t s, DoublePairs& numbers) {
-        drawn[s * parameters + p] =
-            FromCount<Out>(compute::DrawPoisson(numbers, NumberAt(rate, p), LargestOf<Out>()));
-      });
+  const double largest = NumberOutput(out).largest();
+  return DrawNumbers(ctx, stream, rate.num_elements(), out, [&](int64_t p, DoublePairs& n) {
+    return compute::DrawPoisson(n, NumberAt(rate, p), largest);
+  });
 }
 
-template <class Out>
 class RandomPoissonCpu : public RandomKernel {
  public:
   using RandomKernel::RandomKernel;
@@ -107,41 +104,45 @@ class RandomPoissonCpu : public RandomKernel {
   Status Compute(Context& ctx) override {
     const Tensor& rate = ctx.input(1);
     ASSIGN_OR_RETURN(const Shape shape, AppendedShape(ctx.input(0), rate));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<Out>, shape));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, output_type(), shape));
     if (out->num_elements() == 0) return OkStatus();
-    return DrawPoissons<Out>(ctx, stream().Reserve(BlocksOf(out->num_elements())), rate, *out);
+    return DrawPoissons(ctx, stream().Reserve(BlocksOf(out->num_elements())), rate, *out);
   }
 };
 
-template <class Out>
-Status StatelessPoisson(Context& ctx) {
+Status StatelessPoissonAs(Context& ctx, DType dtype) {
   const Tensor& rate = ctx.input(2);
   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
   ASSIGN_OR_RETURN(const Philox stream, StreamOfSeed(ctx.input(1)));
   RETURN_IF_ERROR(CheckEndsIn(shape, rate.shape(), "lam"));
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<Out>, shape));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
   if (out->num_elements() == 0) return OkStatus();
-  return DrawPoissons<Out>(ctx, stream, rate, *out);
+  return DrawPoissons(ctx, stream, rate, *out);
+}
+
+template <DType kOut>
+Status StatelessPoisson(Context& ctx) {
+  return StatelessPoissonAs(ctx, kOut);
 }
 
 // Counts and probabilities broadcast to the end of the shape.
-template <class Out>
-Status StatelessBinomial(Context& ctx) {
+Status StatelessBinomialAs(Context& ctx, DType dtype) {
   const Tensor &counts = ctx.input(2), &probabilities = ctx.input(3);
   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
   ASSIGN_OR_RETURN(const Philox stream, StreamOfSeed(ctx.input(1)));
   ASSIGN_OR_RETURN(const ParameterRows rows,
                    ParameterRows::Of(shape, {counts.shape(), probabilities.shape()}));
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<Out>, shape));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
   if (out->num_elements() == 0) return OkStatus();
-  const int64_t parameters = rows.count(), samples = out->num_elements() / parameters;
-  Out* const drawn = out->template mutable_data<Out>();
-  return ForEachNumber(
-      ctx, stream, parameters, samples, [&](int64_t p, int64_t s, DoublePairs& numbers) {
-        drawn[s * parameters + p] =
-            FromCount<Out>(compute::DrawBinomial(numbers, NumberAt(counts, rows.Index(0, p)),
-                                                 NumberAt(probabilities, rows.Index(1, p))));
-      });
+  return DrawNumbers(ctx, stream, rows.count(), *out, [&](int64_t p, DoublePairs& n) {
+    return compute::DrawBinomial(n, NumberAt(counts, rows.Index(0, p)),
+                                 NumberAt(probabilities, rows.Index(1, p)));
+  });
+}
+
+template <DType kOut>
+Status StatelessBinomial(Context& ctx) {
+  return StatelessBinomialAs(ctx, kOut);
 }
 
 template <class T>
@@ -167,28 +168,23 @@ Status GammaGrad(Context& ctx) {
 }  // namespace thalweg
 
 THALWEG_KERNEL(distribution, cpu) {
-  ForEachType<FloatTypes>([&]<class T>() {
-    constexpr DType kType = kDTypeOf<T>;
-    if (kType != DType::kBfloat16) {
-      registry.Add<RandomGammaCpu<T>>("RandomGamma", kCpu, {{"T", kType}}).KeepsState();
-      registry.AddFunction<StatelessGamma<T, false>>("StatelessRandomGammaV2", kCpu,
-                                                     {{"dtype", kType}});
-      registry.AddFunction<StatelessGamma<T, true>>("StatelessRandomGammaV3", kCpu,
-                                                    {{"dtype", kType}});
-      registry.Add<RandomPoissonCpu<T>>("RandomPoisson", kCpu, {{"dtype", kType}}).KeepsState();
-    }
-  });
+  for (const DType type : {DType::kFloat, DType::kDouble, DType::kHalf}) {
+    registry.Add<RandomGammaCpu>("RandomGamma", kCpu, {{"T", type}}).KeepsState();
+    registry.AddFunction<StatelessGamma<false>>("StatelessRandomGammaV2", kCpu, {{"dtype", type}});
+    registry.AddFunction<StatelessGamma<true>>("StatelessRandomGammaV3", kCpu, {{"dtype", type}});
+    registry.Add<RandomPoissonCpu>("RandomPoisson", kCpu, {{"dtype", type}}).KeepsState();
+  }
   ForEachType<Types<Half, float, double, int32_t, int64_t>>([&]<class Out>() {
     constexpr DType kOut = kDTypeOf<Out>;
     for (DType rate : {DType::kHalf, DType::kFloat, DType::kDouble, DType::kInt32, DType::kInt64}) {
-      registry.Add<RandomPoissonCpu<Out>>("RandomPoissonV2", kCpu, {{"R", rate}, {"dtype", kOut}})
+      registry.Add<RandomPoissonCpu>("RandomPoissonV2", kCpu, {{"R", rate}, {"dtype", kOut}})
           .KeepsState();
-      registry.AddFunction<StatelessPoisson<Out>>("StatelessRandomPoisson", kCpu,
-                                                  {{"Rtype", rate}, {"dtype", kOut}});
+      registry.AddFunction<StatelessPoisson<kOut>>("StatelessRandomPoisson", kCpu,
+                                                   {{"Rtype", rate}, {"dtype", kOut}});
     }
     for (DType type : {DType::kHalf, DType::kFloat, DType::kDouble}) {
-      registry.AddFunction<StatelessBinomial<Out>>("StatelessRandomBinomial", kCpu,
-                                                   {{"T", type}, {"dtype", kOut}});
+      registry.AddFunction<StatelessBinomial<kOut>>("StatelessRandomBinomial", kCpu,
+                                                    {{"T", type}, {"dtype", kOut}});
     }
   });
   registry.AddFunction<GammaGrad<float>>("RandomGammaGrad", kCpu, {{"T", DType::kFloat}});

@@ -8,7 +8,7 @@ namespace {
 
 using Fill = Status (*)(compute::Work&, DType, const Philox&, void*, int64_t);
 
-template <Fill kFill, DType kType>
+template <Fill kFill>
 class RandomFillCpu : public RandomKernel {
  public:
   using RandomKernel::RandomKernel;
@@ -18,15 +18,14 @@ class RandomFillCpu : public RandomKernel {
 
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kType, shape));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, output_type(), shape));
     const int64_t n = out->num_elements();
     if (n == 0) return OkStatus();
-    return kFill(ctx.work(), kType, stream().Reserve(compute::ReservedBlocks(n)),
+    return kFill(ctx.work(), output_type(), stream().Reserve(compute::ReservedBlocks(n)),
                  out->mutable_raw_data(), n);
   }
 };
 
-template <DType kType>
 class RandomUniformIntCpu : public RandomKernel {
  public:
   using RandomKernel::RandomKernel;
@@ -38,12 +37,13 @@ class RandomUniformIntCpu : public RandomKernel {
     ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
     ASSIGN_OR_RETURN(const int64_t low, IntScalar(ctx.input(1), "minval"));
     ASSIGN_OR_RETURN(const int64_t high, IntScalar(ctx.input(2), "maxval"));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kType, shape));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, output_type(), shape));
     const int64_t n = out->num_elements();
     if (n == 0) return OkStatus();
     if (low >= high) return InvalidArgument("Need minval < maxval, got ", low, " >= ", high);
-    return compute::FillUniformInt(ctx.work(), kType, stream().Reserve(compute::ReservedBlocks(n)),
-                                   low, high, out->mutable_raw_data(), n);
+    return compute::FillUniformInt(ctx.work(), output_type(),
+                                   stream().Reserve(compute::ReservedBlocks(n)), low, high,
+                                   out->mutable_raw_data(), n);
   }
 };
 
@@ -60,7 +60,6 @@ class RandomShuffleCpu : public RandomKernel {
   }
 };
 
-template <class T, class Out>
 class MultinomialCpu : public RandomKernel {
  public:
   using RandomKernel::RandomKernel;
@@ -78,7 +77,7 @@ class MultinomialCpu : public RandomKernel {
     const auto reserve = [&] {
       return stream().Reserve(compute::ReservedBlocks(batch * rounded * 2));
     };
-    return DrawMultinomial<T, Out>(ctx, logits, samples, reserve);
+    return DrawMultinomial(ctx, output_type(), logits, samples, reserve);
   }
 };
 
@@ -88,31 +87,25 @@ class MultinomialCpu : public RandomKernel {
 THALWEG_KERNEL(random, cpu) {
   ForEachType<FloatTypes>([&]<class T>() {
     constexpr DType kType = kDTypeOf<T>;
-    registry
-        .Add<RandomFillCpu<compute::FillUniform, kType>>("RandomUniform", kCpu, {{"dtype", kType}})
+    registry.Add<RandomFillCpu<compute::FillUniform>>("RandomUniform", kCpu, {{"dtype", kType}})
         .KeepsState();
     registry
-        .Add<RandomFillCpu<compute::FillNormal, kType>>("RandomStandardNormal", kCpu,
-                                                        {{"dtype", kType}})
+        .Add<RandomFillCpu<compute::FillNormal>>("RandomStandardNormal", kCpu, {{"dtype", kType}})
         .KeepsState();
     registry
-        .Add<RandomFillCpu<compute::FillTruncatedNormal, kType>>("TruncatedNormal", kCpu,
-                                                                 {{"dtype", kType}})
+        .Add<RandomFillCpu<compute::FillTruncatedNormal>>("TruncatedNormal", kCpu,
+                                                          {{"dtype", kType}})
         .KeepsState();
     registry
-        .Add<MultinomialCpu<T, int32_t>>("Multinomial", kCpu,
-                                         {{"T", kType}, {"output_dtype", DType::kInt32}})
+        .Add<MultinomialCpu>("Multinomial", kCpu, {{"T", kType}, {"output_dtype", DType::kInt32}})
         .KeepsState();
     registry
-        .Add<MultinomialCpu<T, int64_t>>("Multinomial", kCpu,
-                                         {{"T", kType}, {"output_dtype", DType::kInt64}})
+        .Add<MultinomialCpu>("Multinomial", kCpu, {{"T", kType}, {"output_dtype", DType::kInt64}})
         .KeepsState();
   });
-  registry
-      .Add<RandomUniformIntCpu<DType::kInt32>>("RandomUniformInt", kCpu, {{"Tout", DType::kInt32}})
+  registry.Add<RandomUniformIntCpu>("RandomUniformInt", kCpu, {{"Tout", DType::kInt32}})
       .KeepsState();
-  registry
-      .Add<RandomUniformIntCpu<DType::kInt64>>("RandomUniformInt", kCpu, {{"Tout", DType::kInt64}})
+  registry.Add<RandomUniformIntCpu>("RandomUniformInt", kCpu, {{"Tout", DType::kInt64}})
       .KeepsState();
   registry.Add<RandomShuffleCpu>("RandomShuffle", kCpu).KeepsState();
 }

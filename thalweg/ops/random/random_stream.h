@@ -42,19 +42,22 @@ class Stream {
 
 class RandomKernel : public Kernel {
  public:
-  explicit RandomKernel(std::unique_ptr<Stream> stream) : stream_(std::move(stream)) {}
+  explicit RandomKernel(std::unique_ptr<Stream> stream, DType output_type = DType::kInvalid)
+      : stream_(std::move(stream)), output_type_(output_type) {}
 
  protected:
   Stream& stream() { return *stream_; }
+  DType output_type() const { return output_type_; }  // of output 0, from CreateWithStream
 
  private:
   const std::unique_ptr<Stream> stream_;
+  const DType output_type_;
 };
 
 template <class K>
 Result<std::unique_ptr<Kernel>> CreateWithStream(const KernelConstruction& c) {
   ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, Stream::Make(c));
-  return std::unique_ptr<Kernel>(std::make_unique<K>(std::move(stream)));
+  return std::unique_ptr<Kernel>(std::make_unique<K>(std::move(stream), c.output_type(0)));
 }
 
 // The end of a range of integers, a scalar input called `name`.

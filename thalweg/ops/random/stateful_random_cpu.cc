@@ -50,15 +50,19 @@ Status CheckAlgorithmInput(Context& ctx, int i) {
 using Fill = Status (*)(compute::Work&, DType, const Philox&, void*, int64_t);
 
 // Inputs: state, algorithm (in the first form it is the first number of the state), shape.
-template <Fill kFill, DType kType, bool kHasAlgorithm>
-Status StatefulFill(Context& ctx) {
-  if (kHasAlgorithm) RETURN_IF_ERROR(CheckAlgorithmInput(ctx, 1));
-  ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(kHasAlgorithm ? 2 : 1), "shape"));
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kType, shape));
+Status FillFromState(Context& ctx, Fill fill, DType dtype, bool has_algorithm) {
+  if (has_algorithm) RETURN_IF_ERROR(CheckAlgorithmInput(ctx, 1));
+  ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(has_algorithm ? 2 : 1), "shape"));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
   const int64_t n = out->num_elements();
   ASSIGN_OR_RETURN(const Philox stream,
-                   TakeStream(ctx, compute::ReservedBlocks(n), nullptr, kHasAlgorithm ? 0 : 1));
-  return kFill(ctx.work(), kType, stream, out->mutable_raw_data(), n);
+                   TakeStream(ctx, compute::ReservedBlocks(n), nullptr, has_algorithm ? 0 : 1));
+  return fill(ctx.work(), dtype, stream, out->mutable_raw_data(), n);
+}
+
+template <Fill kFill, DType kType, bool kHasAlgorithm>
+Status StatefulFill(Context& ctx) {
+  return FillFromState(ctx, kFill, kType, kHasAlgorithm);
 }
 
 template <DType kType>
@@ -74,30 +78,35 @@ Status StatefulUniformInt(Context& ctx) {
   return compute::FillUniformInt(ctx.work(), kType, stream, low, high, out->mutable_raw_data(), n);
 }
 
-template <class Out>
-Status StatefulBinomial(Context& ctx) {
+Status DrawStatefulBinomials(Context& ctx, DType dtype) {
   RETURN_IF_ERROR(CheckAlgorithmInput(ctx, 1));
   const Tensor &counts = ctx.input(3), &probabilities = ctx.input(4);
   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(2), "shape"));
   ASSIGN_OR_RETURN(const ParameterRows rows,
                    ParameterRows::Of(shape, {counts.shape(), probabilities.shape()}));
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kDTypeOf<Out>, shape));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
   const int64_t n = out->num_elements();
   if (n == 0) return OkStatus();
   const int64_t parameters = rows.count(), samples = n / parameters;
   // The state moves as far as in TensorFlow, which counts four samples at a time.
   const auto blocks = static_cast<uint64_t>(parameters * 200 * (samples + 3) / 4) * 256;
   ASSIGN_OR_RETURN(const Philox stream, TakeStream(ctx, blocks));
-  Out* const drawn = out->template mutable_data<Out>();
+  const NumberOutput drawn(*out);
   return compute::ForBlocks(ctx.work(), n, 512, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t p = i / samples;
       compute::DoublePairs numbers(
           compute::StreamAt(stream, static_cast<uint64_t>(i) * compute::kBlocksOfNumber));
-      drawn[i % samples * parameters + p] = FromCount<Out>(compute::DrawBinomial(
-          numbers, NumberAt(counts, rows.Index(0, p)), NumberAt(probabilities, rows.Index(1, p))));
+      drawn.Put(i % samples * parameters + p,
+                compute::DrawBinomial(numbers, NumberAt(counts, rows.Index(0, p)),
+                                      NumberAt(probabilities, rows.Index(1, p))));
     }
   });
+}
+
+template <DType kType>
+Status StatefulBinomial(Context& ctx) {
+  return DrawStatefulBinomials(ctx, kType);
 }
 
 Result<uint64_t> DeltaOf(const Tensor& delta) {
@@ -160,8 +169,8 @@ THALWEG_KERNEL(stateful_random, cpu) {
                                                           {{"dtype", DType::kInt64}});
   ForEachType<Types<Half, float, double, int32_t, int64_t>>([&]<class Out>() {
     for (DType type : {DType::kHalf, DType::kFloat, DType::kDouble}) {
-      registry.AddFunction<StatefulBinomial<Out>>("StatefulRandomBinomial", kCpu,
-                                                  {{"T", type}, {"dtype", kDTypeOf<Out>}});
+      registry.AddFunction<StatefulBinomial<kDTypeOf<Out>>>(
+          "StatefulRandomBinomial", kCpu, {{"T", type}, {"dtype", kDTypeOf<Out>}});
     }
   });
   registry.AddFunction<RngSkip>("RngSkip", kCpu);

@@ -12,35 +12,41 @@ namespace {
 using Fill = Status (*)(compute::Work&, DType, const Philox&, void*, int64_t);
 
 // Inputs: shape, seed. The V2 forms have key, counter and algorithm in place of the seed.
-template <bool kKeyed>
-Result<Philox> StreamOf(Context& ctx) {
-  if constexpr (kKeyed) return StreamOfKey(ctx.input(1), ctx.input(2), ctx.input(3));
+Result<Philox> StreamOf(Context& ctx, bool keyed) {
+  if (keyed) return StreamOfKey(ctx.input(1), ctx.input(2), ctx.input(3));
   return StreamOfSeed(ctx.input(1));
+}
+
+Status FillStateless(Context& ctx, Fill fill, DType dtype, bool keyed) {
+  ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
+  ASSIGN_OR_RETURN(const Philox stream, StreamOf(ctx, keyed));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
+  return fill(ctx.work(), dtype, stream, out->mutable_raw_data(), out->num_elements());
 }
 
 template <Fill kFill, DType kType, bool kKeyed>
 Status StatelessFill(Context& ctx) {
+  return FillStateless(ctx, kFill, kType, kKeyed);
+}
+
+Status UniformIntStateless(Context& ctx, DType dtype, bool keyed) {
+  const int first_limit = keyed ? 4 : 2;
   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
-  ASSIGN_OR_RETURN(const Philox stream, StreamOf<kKeyed>(ctx));
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kType, shape));
-  return kFill(ctx.work(), kType, stream, out->mutable_raw_data(), out->num_elements());
+  ASSIGN_OR_RETURN(const Philox stream, StreamOf(ctx, keyed));
+  ASSIGN_OR_RETURN(const int64_t low, LimitOf(ctx.input(first_limit), "minval"));
+  ASSIGN_OR_RETURN(const int64_t high, LimitOf(ctx.input(first_limit + 1), "maxval"));
+  if (low >= high) return InvalidArgument("Need minval < maxval, got ", low, " >= ", high);
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, dtype, shape));
+  return compute::FillUniformInt(ctx.work(), dtype, stream, low, high, out->mutable_raw_data(),
+                                 out->num_elements());
 }
 
 template <DType kType, bool kKeyed>
 Status StatelessUniformInt(Context& ctx) {
-  constexpr int kLow = kKeyed ? 4 : 2;
-  ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "shape"));
-  ASSIGN_OR_RETURN(const Philox stream, StreamOf<kKeyed>(ctx));
-  ASSIGN_OR_RETURN(const int64_t low, LimitOf(ctx.input(kLow), "minval"));
-  ASSIGN_OR_RETURN(const int64_t high, LimitOf(ctx.input(kLow + 1), "maxval"));
-  if (low >= high) return InvalidArgument("Need minval < maxval, got ", low, " >= ", high);
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, kType, shape));
-  return compute::FillUniformInt(ctx.work(), kType, stream, low, high, out->mutable_raw_data(),
-                                 out->num_elements());
+  return UniformIntStateless(ctx, kType, kKeyed);
 }
 
-template <class T, class Out>
-Status StatelessMultinomial(Context& ctx) {
+Status MultinomialStateless(Context& ctx, DType dtype) {
   const Tensor& logits = ctx.input(0);
   if (logits.rank() != 2) {
     return InvalidArgument("logits should be a matrix, got shape ", logits.shape());
@@ -48,7 +54,12 @@ Status StatelessMultinomial(Context& ctx) {
   ASSIGN_OR_RETURN(const int64_t samples, IntScalar(ctx.input(1), "num_samples"));
   if (samples < 0) return InvalidArgument("num_samples should be nonnegative, got ", samples);
   ASSIGN_OR_RETURN(const Philox stream, StreamOfSeed(ctx.input(2)));
-  return DrawMultinomial<T, Out>(ctx, logits, samples, [&] { return stream; });
+  return DrawMultinomial(ctx, dtype, logits, samples, [&] { return stream; });
+}
+
+template <DType kType>
+Status StatelessMultinomial(Context& ctx) {
+  return MultinomialStateless(ctx, kType);
 }
 
 // The key and the counter that the seeded forms use for a seed.
@@ -108,9 +119,9 @@ THALWEG_KERNEL(stateless_random, cpu) {
   AddFills<false>(registry);
   AddFills<true>(registry);
   ForEachType<FloatTypes>([&]<class T>() {
-    registry.AddFunction<StatelessMultinomial<T, int32_t>>(
+    registry.AddFunction<StatelessMultinomial<DType::kInt32>>(
         "StatelessMultinomial", kCpu, {{"T", kDTypeOf<T>}, {"output_dtype", DType::kInt32}});
-    registry.AddFunction<StatelessMultinomial<T, int64_t>>(
+    registry.AddFunction<StatelessMultinomial<DType::kInt64>>(
         "StatelessMultinomial", kCpu, {{"T", kDTypeOf<T>}, {"output_dtype", DType::kInt64}});
   });
   registry.AddFunction<GetKeyCounter>("StatelessRandomGetKeyCounter", kCpu);

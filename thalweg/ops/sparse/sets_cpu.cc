@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <type_traits>
 
 #include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/cancel_looks.h"
@@ -13,6 +14,40 @@ namespace thalweg {
 namespace {
 
 using SetTypes = Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, std::string>;
+
+// A set has elements of int64 or of strings: integers of all types are widened where they are read,
+// and narrowed where they are written.
+template <class F>
+Status WithElements(DType dtype, const F& f) {
+  RETURN_IF_ERROR(compute::WithType<SetTypes>(dtype, "sets", []<class>() { return OkStatus(); }));
+  return dtype == DType::kString ? f.template operator()<std::string>()
+                                 : f.template operator()<int64_t>();
+}
+
+template <class T>
+T ElementAt(const Tensor& tensor, int64_t i) {
+  if constexpr (std::is_same_v<T, int64_t>) {
+    return IntAt(tensor, i);
+  } else {
+    return tensor.data<T>()[i];
+  }
+}
+
+Result<Tensor> VectorOf(DType, const std::vector<std::string>& elements) {
+  return Tensor::Of<std::string>(elements, Shape{static_cast<int64_t>(elements.size())});
+}
+Result<Tensor> VectorOf(DType dtype, const std::vector<int64_t>& elements) {
+  Tensor made;
+  RETURN_IF_ERROR(compute::WithType<SetTypes>(dtype, "sets", [&]<class T>() {
+    if constexpr (std::is_integral_v<T>) {
+      std::vector<T> narrowed(elements.size());
+      std::ranges::transform(elements, narrowed.begin(), [](int64_t x) { return T(x); });
+      made = Tensor::Of<T>(narrowed, Shape{static_cast<int64_t>(elements.size())});
+    }
+    return OkStatus();
+  }));
+  return made;
+}
 
 constexpr int64_t kElementsPerSet = 16;  // what a set costs beside its elements
 
@@ -52,8 +87,9 @@ Result<Sets<T>> DenseSets(const Context& ctx, int which) {
   compute::CancelLooks looks(ctx.work());
   for (int64_t group = 0; width > 0 && group < input.num_elements() / width; ++group) {
     RETURN_IF_ERROR(looks.Did(width + kElementsPerSet));
-    const T* from = input.data<T>() + group * width;
-    sets.elements[group].assign(from, from + width);
+    std::vector<T>& set = sets.elements[group];
+    set.reserve(static_cast<size_t>(width));
+    for (int64_t i = 0; i < width; ++i) set.push_back(ElementAt<T>(input, group * width + i));
   }
   RETURN_IF_ERROR(sets.Finish(ctx.work()));
   return sets;
@@ -81,7 +117,7 @@ Result<Sets<T>> SparseSets(const Context& ctx, int first, bool validate) {
     for (int d = 0; d + 1 < input.rank(); ++d) {
       group = group * input.shape().dim(d) + input.row(i)[d];
     }
-    sets.elements[group].push_back(input.values().data<T>()[i]);
+    sets.elements[group].push_back(ElementAt<T>(input.values(), i));
   }
   RETURN_IF_ERROR(sets.Finish(ctx.work()));
   return sets;
@@ -109,7 +145,8 @@ std::vector<T> Combined(SetOperation operation, const std::vector<T>& a, const s
 }
 
 template <class T>
-Status SetResult(Context& ctx, SetOperation operation, const Sets<T>& a, const Sets<T>& b) {
+Status SetResult(Context& ctx, DType dtype, SetOperation operation, const Sets<T>& a,
+                 const Sets<T>& b) {
   if (!(a.groups == b.groups)) {
     return InvalidArgument("Mismatched shapes of sets: the dimensions before the last are ",
                            a.groups, " and ", b.groups);
@@ -141,17 +178,15 @@ Status SetResult(Context& ctx, SetOperation operation, const Sets<T>& a, const S
   Dims dims = a.groups.dims();
   dims.push_back(widest);
   const auto count = static_cast<int64_t>(values.size());
-  SetSparse(ctx, 0, IndexMatrix(places, rank + 1, count), Tensor::Of<T>(values, Shape{count}),
-            Shape(dims));
+  ASSIGN_OR_RETURN(Tensor elements, VectorOf(dtype, values));
+  SetSparse(ctx, 0, IndexMatrix(places, rank + 1, count), std::move(elements), Shape(dims));
   return OkStatus();
 }
 
-// The number of dense inputs before the sparse ones.
-template <int kDense>
 class SetOperationCpu : public Kernel {
  public:
-  SetOperationCpu(SetOperation operation, bool validate)
-      : operation_(operation), validate_(validate) {}
+  SetOperationCpu(int dense, SetOperation operation, bool validate)
+      : dense_(dense), operation_(operation), validate_(validate) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(const std::string name, c.Attr<std::string>("set_operation"));
     ASSIGN_OR_RETURN(const bool validate, c.Attr<bool>("validate_indices"));
@@ -168,22 +203,25 @@ class SetOperationCpu : public Kernel {
       return InvalidArgument("Invalid set_operation ", name,
                              ", expected a-b, b-a, intersection or union");
     }
-    return std::unique_ptr<Kernel>(std::make_unique<SetOperationCpu>(operation, validate));
+    const std::string& op = c.node().op_name();
+    const int dense = op == "DenseToDenseSetOperation" ? 2 : op == "DenseToSparseSetOperation";
+    return std::unique_ptr<Kernel>(std::make_unique<SetOperationCpu>(dense, operation, validate));
   }
 
   Status Compute(Context& ctx) override {
-    const DType dtype = ctx.input(kDense == 0 ? 1 : 0).dtype();
-    return compute::WithType<SetTypes>(dtype, "sets", [&]<class T>() -> Status {
+    const DType dtype = ctx.input(dense_ == 0 ? 1 : 0).dtype();
+    return WithElements(dtype, [&]<class T>() -> Status {
       ASSIGN_OR_RETURN(const Sets<T> a,
-                       kDense == 0 ? SparseSets<T>(ctx, 0, validate_) : DenseSets<T>(ctx, 0));
-      ASSIGN_OR_RETURN(const Sets<T> b, kDense == 2
+                       dense_ == 0 ? SparseSets<T>(ctx, 0, validate_) : DenseSets<T>(ctx, 0));
+      ASSIGN_OR_RETURN(const Sets<T> b, dense_ == 2
                                             ? DenseSets<T>(ctx, 1)
-                                            : SparseSets<T>(ctx, kDense == 0 ? 3 : 1, validate_));
-      return SetResult(ctx, operation_, a, b);
+                                            : SparseSets<T>(ctx, dense_ == 0 ? 3 : 1, validate_));
+      return SetResult(ctx, dtype, operation_, a, b);
     });
   }
 
  private:
+  const int dense_;  // how many inputs are dense, before the sparse ones
   const SetOperation operation_;
   const bool validate_;
 };
@@ -196,7 +234,7 @@ class SetSizeCpu : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<SetSizeCpu>(validate));
   }
   Status Compute(Context& ctx) override {
-    return compute::WithType<SetTypes>(ctx.input(1).dtype(), "sets", [&]<class T>() -> Status {
+    return WithElements(ctx.input(1).dtype(), [&]<class T>() -> Status {
       ASSIGN_OR_RETURN(const Sets<T> sets, SparseSets<T>(ctx, 0, validate_));
       ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, DType::kInt32, sets.groups));
       auto* const sizes = out->mutable_data<int32_t>();
@@ -217,7 +255,7 @@ class SetSizeCpu : public Kernel {
 
 THALWEG_KERNEL(sets, cpu) {
   registry.Add<SetSizeCpu>("SetSize", kCpu);
-  registry.Add<SetOperationCpu<2>>("DenseToDenseSetOperation", kCpu);
-  registry.Add<SetOperationCpu<1>>("DenseToSparseSetOperation", kCpu);
-  registry.Add<SetOperationCpu<0>>("SparseToSparseSetOperation", kCpu);
+  registry.Add<SetOperationCpu>("DenseToDenseSetOperation", kCpu);
+  registry.Add<SetOperationCpu>("DenseToSparseSetOperation", kCpu);
+  registry.Add<SetOperationCpu>("SparseToSparseSetOperation", kCpu);
 }

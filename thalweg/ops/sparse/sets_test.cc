@@ -29,6 +29,20 @@ TEST(SetsTest, OfDenseRows) {
               "Shape must be at least rank 2 but is rank 1 for ");
 }
 
+TEST(SetsTest, OfTheEndsOfNarrowTypes) {
+  ExpectOutputs("DenseToDenseSetOperation",
+                {Numbers<int8_t>({127, -128, -1}, Shape{1, 3}), Numbers<int8_t>({-1}, Shape{1, 1})},
+                Operation("a-b"),
+                {Numbers<int64_t>({0, 0, 0, 1}, Shape{2, 2}), Numbers<int8_t>({-128, 127}),
+                 Numbers<int64_t>({1, 2})});
+  ExpectOutputs(
+      "DenseToDenseSetOperation",
+      {Numbers<uint16_t>({65535, 0}, Shape{1, 2}), Numbers<uint16_t>({32768}, Shape{1, 1})},
+      Operation("union"),
+      {Numbers<int64_t>({0, 0, 0, 1, 0, 2}, Shape{3, 2}), Numbers<uint16_t>({0, 32768, 65535}),
+       Numbers<int64_t>({1, 3})});
+}
+
 TEST(SetsTest, OfSparseRows) {
   const Tensor places = Numbers<int64_t>({0, 0, 0, 1, 1, 4}, Shape{3, 2});
   const Tensor values = Texts({"b", "a", "c"}), shape = Numbers<int64_t>({3, 5});

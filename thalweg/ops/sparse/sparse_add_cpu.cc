@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <complex>
+#include <cstddef>
+#include <type_traits>
+#include <vector>
 
 #include "thalweg/compute/arithmetic.h"
+#include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/ops/sparse/sparse_input.h"
 
@@ -60,6 +64,28 @@ double Magnitude(T value) {
   }
 }
 
+// Leaves those of `pairs` that are kept, at its beginning, and writes their sums; says how many.
+// The threshold is one of sums: what only one of both has is kept, however small.
+template <class T>
+size_t AddPairs(const T* a, const T* b, double least, std::vector<Pair>& pairs, T* sums) {
+  size_t count = 0;
+  for (const Pair pair : pairs) {
+    compute::Value<T> sum{};
+    if (pair.a >= 0) sum = ValueOf(a[pair.a]);
+    if (pair.b >= 0) {
+      if constexpr (std::is_integral_v<T>) {
+        sum = static_cast<T>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(b[pair.b]));
+      } else {
+        sum += ValueOf(b[pair.b]);
+      }
+    }
+    if (pair.a >= 0 && pair.b >= 0 && !(Magnitude(sum) >= least)) continue;
+    pairs[count] = pair;
+    sums[count++] = ElementOf<T>(sum);
+  }
+  return count;
+}
+
 Status SparseAdd(Context& ctx) {
   ASSIGN_OR_RETURN(const SparseInput a, SparseInput::Checked(ctx, 0, 1, 2));
   ASSIGN_OR_RETURN(const SparseInput b, SparseInput::Checked(ctx, 3, 4, 5));
@@ -74,31 +100,22 @@ Status SparseAdd(Context& ctx) {
     least = static_cast<double>(ValueOf(threshold.scalar<T>()));
     return OkStatus();
   }));
-  return compute::WithType<NumberTypes>(a.values().dtype(), "SparseAdd", [&]<class T>() {
-    std::vector<Pair> kept;
-    std::vector<T> sums;
-    for (const Pair& pair : Union(a, b)) {
-      compute::Value<T> sum{};
-      if (pair.a >= 0) sum = ValueOf(a.values().data<T>()[pair.a]);
-      if (pair.b >= 0) {
-        if constexpr (std::is_integral_v<T>) {
-          sum = static_cast<T>(static_cast<uint64_t>(sum) +
-                               static_cast<uint64_t>(b.values().data<T>()[pair.b]));
-        } else {
-          sum += ValueOf(b.values().data<T>()[pair.b]);
-        }
-      }
-      // The threshold is one of sums: what only one of both has is kept, however small.
-      if (pair.a >= 0 && pair.b >= 0 && !(Magnitude(sum) >= least)) continue;
-      kept.push_back(pair);
-      sums.push_back(ElementOf<T>(sum));
-    }
-    const auto count = static_cast<int64_t>(sums.size());
-    ASSIGN_OR_RETURN(Tensor values, Tensor::Allocate(ctx.allocator(), kDTypeOf<T>, Shape{count}));
-    std::ranges::copy(sums, values.mutable_data<T>());
-    SetSparse(ctx, 0, PlacesOf(kept, a, b), std::move(values), a.shape());
+  const DType dtype = a.values().dtype();
+  std::vector<Pair> pairs = Union(a, b);
+  ASSIGN_OR_RETURN(Tensor sums,
+                   ctx.AllocateTemporary(dtype, Shape{static_cast<int64_t>(pairs.size())}));
+  RETURN_IF_ERROR(compute::WithType<NumberTypes>(dtype, "SparseAdd", [&]<class T>() {
+    const size_t kept =
+        AddPairs(a.values().data<T>(), b.values().data<T>(), least, pairs, sums.mutable_data<T>());
+    pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(kept), pairs.end());
     return OkStatus();
-  });
+  }));
+  const auto count = static_cast<int64_t>(pairs.size());
+  ASSIGN_OR_RETURN(Tensor values, Tensor::Allocate(ctx.allocator(), dtype, Shape{count}));
+  RETURN_IF_ERROR(
+      compute::CopyElements(ctx.work(), dtype, sums.raw_data(), values.mutable_raw_data(), count));
+  SetSparse(ctx, 0, PlacesOf(pairs, a, b), std::move(values), a.shape());
+  return OkStatus();
 }
 
 // For each row of `indices` the row of `sums` with the same place, -1 where there is none; both are
@@ -170,8 +187,7 @@ Status DenseAdd(Context& ctx) {
 }
 
 // What is missing is zero.
-template <bool kLarger>
-Status Extreme(Context& ctx) {
+Status ExtremeOf(Context& ctx, bool larger) {
   ASSIGN_OR_RETURN(const SparseInput a, SparseInput::Ranked(ctx, 0, 1, 2));
   ASSIGN_OR_RETURN(const SparseInput b, SparseInput::Ranked(ctx, 3, 4, 5));
   RETURN_IF_ERROR(CheckSameShape(a, b));
@@ -184,10 +200,15 @@ Status Extreme(Context& ctx) {
     for (const Pair& pair : pairs) {
       const T x = pair.a >= 0 ? a.values().data<T>()[pair.a] : T(0);
       const T y = pair.b >= 0 ? b.values().data<T>()[pair.b] : T(0);
-      *to++ = (kLarger ? ValueOf(x) < ValueOf(y) : ValueOf(y) < ValueOf(x)) ? y : x;
+      *to++ = (larger ? ValueOf(x) < ValueOf(y) : ValueOf(y) < ValueOf(x)) ? y : x;
     }
     return OkStatus();
   });
+}
+
+template <bool kLarger>
+Status Extreme(Context& ctx) {
+  return ExtremeOf(ctx, kLarger);
 }
 
 }  // namespace

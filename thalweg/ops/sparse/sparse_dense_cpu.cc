@@ -56,8 +56,7 @@ class ProductCpu : public Kernel {
 };
 
 // The dense tensor's dimensions are the sparse one's last, of the same size or of one.
-template <compute::Combine kCombine>
-Status Cwise(Context& ctx) {
+Status CombineWithDense(Context& ctx, compute::Combine combine) {
   ASSIGN_OR_RETURN(const SparseInput sparse, SparseInput::Checked(ctx, 0, 1, 2));
   const Shape dense = ctx.input(3).shape();
   const int extra = sparse.rank() - dense.rank();
@@ -90,8 +89,13 @@ Status Cwise(Context& ctx) {
   RETURN_IF_ERROR(compute::CombineRows(ctx.work(), from.dtype(), compute::Combine::kAssign,
                                        {.count = sparse.count()}, each.data(),
                                        sparse.values().raw_data(), out->mutable_raw_data()));
-  return compute::CombineElements(ctx.work(), from.dtype(), kCombine, sparse.count(),
+  return compute::CombineElements(ctx.work(), from.dtype(), combine, sparse.count(),
                                   operand.raw_data(), out->mutable_raw_data());
+}
+
+template <compute::Combine kCombine>
+Status Cwise(Context& ctx) {
+  return CombineWithDense(ctx, kCombine);
 }
 
 }  // namespace

@@ -16,19 +16,20 @@ struct Given {
   int64_t count, rows;
   bool matrix;  // output 0: [places, width] with the row first, or [places]
   int64_t width;
+  const int64_t* row;  // of value 0, in [0, rows); that of the next is `width` behind
+  int64_t row_of(int64_t i) const { return row[i * width]; }
 };
 
 // Every empty row gets a place of its own; places go by rows, and by values within a row. Outputs
 // are: where each place is (its row; the caller writes the rest), the values with `other` at the
 // places that have none, which rows are empty, and the place of each value.
-// row_of(i) is the row of value i, in [0, rows).
-template <class RowOf>
-Status Fill(Context& ctx, const Given& given, const RowOf& row_of) {
+Status Fill(Context& ctx, const Given& given) {
   if (given.rows > std::numeric_limits<int64_t>::max() - given.count) {
     return ResourceExhausted("a tensor of ", given.rows, " rows and ", given.count, " values");
   }
   std::vector<int64_t> order(static_cast<size_t>(given.count));
   std::iota(order.begin(), order.end(), int64_t{0});
+  const auto row_of = [&given](int64_t i) { return given.row_of(i); };
   std::ranges::stable_sort(order, {}, row_of);
   int64_t places = given.rows;  // at least one for each row
   for (size_t i = 1; i < order.size(); ++i) places += row_of(order[i]) == row_of(order[i - 1]);
@@ -74,14 +75,13 @@ Status FillEmptyRows(Context& ctx) {
   }
   if (input.rank() == 0) return InvalidArgument("Dense shape cannot be empty.");
   const int64_t rows = input.shape().dim(0), rank = input.rank();
-  RETURN_IF_ERROR(Fill(ctx,
-                       {.values = input.values(),
-                        .other = other,
-                        .count = input.count(),
-                        .rows = rows,
-                        .matrix = true,
-                        .width = rank},
-                       [&](int64_t i) { return input.row(i)[0]; }));
+  RETURN_IF_ERROR(Fill(ctx, {.values = input.values(),
+                             .other = other,
+                             .count = input.count(),
+                             .rows = rows,
+                             .matrix = true,
+                             .width = rank,
+                             .row = input.row(0)}));
   auto* const where = ctx.output(0).mutable_data<int64_t>();
   const auto* const place_of = ctx.output(3).data<int64_t>();
   for (int64_t i = 0; i < input.count(); ++i) {
@@ -110,14 +110,13 @@ Status RaggedFillEmptyRows(Context& ctx) {
     if (row[i] >= 0 && row[i] < rows) continue;
     return InvalidArgument("value_rowids[", i, "] = ", row[i], " is not in [0, ", rows, ")");
   }
-  return Fill(ctx,
-              {.values = values,
-               .other = other,
-               .count = ids.dim(0),
-               .rows = rows,
-               .matrix = false,
-               .width = 1},
-              [&](int64_t i) { return row[i]; });
+  return Fill(ctx, {.values = values,
+                    .other = other,
+                    .count = ids.dim(0),
+                    .rows = rows,
+                    .matrix = false,
+                    .width = 1,
+                    .row = row});
 }
 
 // The values get their places' gradients, the default the sum of the others.

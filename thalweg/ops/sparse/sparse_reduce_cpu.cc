@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <string_view>
 
 #include "thalweg/compute/arithmetic.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -60,8 +61,8 @@ Result<Groups> GroupsOf(const Context& ctx, const SparseInput& input, const Tens
 }
 
 // The value of each group.
-template <Combine kCombine>
-Result<Tensor> Reduced(Context& ctx, const SparseInput& input, const Groups& groups) {
+Result<Tensor> Reduced(Context& ctx, Combine combine, const SparseInput& input,
+                       const Groups& groups) {
   const DType dtype = input.values().dtype();
   ASSIGN_OR_RETURN(Tensor values, PickRows(ctx, input.values(), groups.order));
   std::vector<int64_t> start, group = groups.group;
@@ -71,29 +72,32 @@ Result<Tensor> Reduced(Context& ctx, const SparseInput& input, const Groups& gro
     group[i] = -1;  // is there already
   }
   ASSIGN_OR_RETURN(Tensor result, PickRows(ctx, values, start));
-  RETURN_IF_ERROR(compute::CombineRows(ctx.work(), dtype, kCombine, {.count = input.count()},
+  RETURN_IF_ERROR(compute::CombineRows(ctx.work(), dtype, combine, {.count = input.count()},
                                        group.data(), values.raw_data(), result.mutable_raw_data()));
   return result;
 }
 
-template <Combine kCombine, bool kSparse>
 class ReduceCpu : public Kernel {
  public:
-  explicit ReduceCpu(bool keep_dims) : keep_dims_(keep_dims) {}
+  ReduceCpu(Combine combine, bool sparse, bool keep_dims)
+      : combine_(combine), sparse_(sparse), keep_dims_(keep_dims) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(const bool keep_dims, c.Attr<bool>("keep_dims"));
-    return std::unique_ptr<Kernel>(std::make_unique<ReduceCpu>(keep_dims));
+    const std::string_view op = c.node().op_name();
+    const Combine combine = op.starts_with("SparseReduceSum") ? Combine::kAdd : Combine::kMax;
+    return std::unique_ptr<Kernel>(
+        std::make_unique<ReduceCpu>(combine, op.ends_with("Sparse"), keep_dims));
   }
 
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(const SparseInput input,
                      SparseInput::Of(ctx.input(0), ctx.input(1), ctx.input(2)));
     if (const Status bounds = input.CheckBounds(); !bounds.ok()) {
-      return kSparse ? bounds : Internal(bounds.message());  // TensorFlow's codes
+      return sparse_ ? bounds : Internal(bounds.message());  // TensorFlow's codes
     }
     ASSIGN_OR_RETURN(const Groups groups, GroupsOf(ctx, input, ctx.input(3), keep_dims_));
-    ASSIGN_OR_RETURN(Tensor values, Reduced<kCombine>(ctx, input, groups));
-    if (kSparse) {
+    ASSIGN_OR_RETURN(Tensor values, Reduced(ctx, combine_, input, groups));
+    if (sparse_) {
       SetSparse(ctx, 0, Places(input, groups), std::move(values), groups.shape);
       return OkStatus();
     }
@@ -127,7 +131,8 @@ class ReduceCpu : public Kernel {
     return IndexMatrix(places, groups.shape.rank(), static_cast<int64_t>(groups.first.size()));
   }
 
-  const bool keep_dims_;
+  const Combine combine_;
+  const bool sparse_, keep_dims_;  // sparse_: so is the output
 };
 
 // Each row of the last dimension by itself.
@@ -168,13 +173,13 @@ Status Softmax(Context& ctx) {
 THALWEG_KERNEL(sparse_reduce, cpu) {
   ForEachType<NumberTypes>([&]<class T>() {
     const DType t = kDTypeOf<T>;
-    registry.Add<ReduceCpu<Combine::kAdd, false>>("SparseReduceSum", kCpu, {{"T", t}});
-    registry.Add<ReduceCpu<Combine::kAdd, true>>("SparseReduceSumSparse", kCpu, {{"T", t}});
+    registry.Add<ReduceCpu>("SparseReduceSum", kCpu, {{"T", t}});
+    registry.Add<ReduceCpu>("SparseReduceSumSparse", kCpu, {{"T", t}});
   });
   ForEachType<RealTypes>([&]<class T>() {
     const DType t = kDTypeOf<T>;
-    registry.Add<ReduceCpu<Combine::kMax, false>>("SparseReduceMax", kCpu, {{"T", t}});
-    registry.Add<ReduceCpu<Combine::kMax, true>>("SparseReduceMaxSparse", kCpu, {{"T", t}});
+    registry.Add<ReduceCpu>("SparseReduceMax", kCpu, {{"T", t}});
+    registry.Add<ReduceCpu>("SparseReduceMaxSparse", kCpu, {{"T", t}});
   });
   ForEachType<Types<float, double, Half>>([&]<class T>() {
     registry.AddFunction<Softmax>("SparseSoftmax", kCpu, {{"T", kDTypeOf<T>}});
