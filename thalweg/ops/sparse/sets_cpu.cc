@@ -33,16 +33,14 @@ T ElementAt(const Tensor& tensor, int64_t i) {
   }
 }
 
-Result<Tensor> VectorOf(DType, const std::vector<std::string>& elements) {
-  return Tensor::Of<std::string>(elements, Shape{static_cast<int64_t>(elements.size())});
-}
-Result<Tensor> VectorOf(DType dtype, const std::vector<int64_t>& elements) {
-  Tensor made;
-  RETURN_IF_ERROR(compute::WithType<SetTypes>(dtype, "sets", [&]<class T>() {
-    if constexpr (std::is_integral_v<T>) {
-      std::vector<T> narrowed(elements.size());
-      std::ranges::transform(elements, narrowed.begin(), [](int64_t x) { return T(x); });
-      made = Tensor::Of<T>(narrowed, Shape{static_cast<int64_t>(elements.size())});
+template <class T>
+Result<Tensor> VectorOf(const Context& ctx, DType dtype, const std::vector<T>& elements) {
+  const auto count = static_cast<int64_t>(elements.size());
+  ASSIGN_OR_RETURN(Tensor made, Tensor::Allocate(ctx.allocator(), dtype, Shape{count}));
+  RETURN_IF_ERROR(compute::WithType<SetTypes>(dtype, "sets", [&]<class Narrow>() {
+    if constexpr (std::is_convertible_v<T, Narrow>) {
+      std::ranges::transform(elements, made.mutable_data<Narrow>(),
+                             [](const T& x) { return static_cast<Narrow>(x); });
     }
     return OkStatus();
   }));
@@ -178,7 +176,7 @@ Status SetResult(Context& ctx, DType dtype, SetOperation operation, const Sets<T
   Dims dims = a.groups.dims();
   dims.push_back(widest);
   const auto count = static_cast<int64_t>(values.size());
-  ASSIGN_OR_RETURN(Tensor elements, VectorOf(dtype, values));
+  ASSIGN_OR_RETURN(Tensor elements, VectorOf(ctx, dtype, values));
   SetSparse(ctx, 0, IndexMatrix(places, rank + 1, count), std::move(elements), Shape(dims));
   return OkStatus();
 }
