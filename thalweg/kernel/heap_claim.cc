@@ -123,7 +123,6 @@ constexpr std::pair<std::string_view, Share> kShares[] = {
     {"NonMaxSuppressionV3", {1, 8.25}},
     {"NonMaxSuppressionV4", {1, 8.25}},
     {"NonMaxSuppressionV5", {1, 8.25}},
-    {"NthElement", {0, 0.5}},
     {"PaddedBatchDataset", {2, 1.75}},
     {"PaddedBatchDatasetV2", {2, 1.75}},
     {"ParseSequenceExampleV2", {0, 0.25}},

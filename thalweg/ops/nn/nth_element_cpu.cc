@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <vector>
 
 #include "thalweg/compute/arithmetic.h"
 #include "thalweg/compute/sort.h"
@@ -25,14 +24,17 @@ Status NthOfRows(compute::Work& work, const Tensor& x, int64_t n, Tensor* y) {
   const int64_t columns = x.dim(x.rank() - 1);
   const T* from = x.data<T>();
   T* to = y->mutable_data<T>();
-  const int64_t grain = std::max<int64_t>(1, 16384 / columns);
-  return compute::ForBlocks(work, y->num_elements(), grain, [&](int64_t row, int64_t end) {
-    std::vector<W> own(static_cast<size_t>(columns));
-    for (; row < end; ++row) {
-      std::copy_n(from + row * columns, columns, own.begin());
-      if (!compute::NthElement(work, own.begin(), own.begin() + n, own.end(), Less<W>).ok()) return;
-      to[row] = static_cast<T>(own[static_cast<size_t>(n)]);
+  const int64_t rows = y->num_elements(), grain = std::max<int64_t>(1, 16384 / columns);
+  return compute::ForShards(work, (rows + grain - 1) / grain, [&](int64_t shard) {
+    const compute::Scratch<W> own(work, columns);
+    if (!own) return false;
+    W* const begin = own.get();
+    for (int64_t row = shard * grain; row < std::min(rows, (shard + 1) * grain); ++row) {
+      std::copy_n(from + row * columns, columns, begin);
+      if (!compute::NthElement(work, begin, begin + n, begin + columns, Less<W>).ok()) break;
+      to[row] = static_cast<T>(begin[n]);
     }
+    return true;
   });
 }
 

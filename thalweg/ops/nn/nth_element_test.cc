@@ -44,5 +44,13 @@ TEST(NthElementTest, Cases) {
   EXPECT_TRUE(std::isnan(last[0].scalar<float>()));
 }
 
+TEST(NthElementTest, TheEndsOfIntegerTypes) {
+  constexpr uint64_t kHigh = uint64_t{1} << 63;
+  const Tensor wide = Tensor::Vector<uint64_t>({kHigh, 1, ~uint64_t{0}});
+  EXPECT_EQ((*RunOp("NthElement", {wide, Tensor::Scalar(1)}))[0].scalar<uint64_t>(), kHigh);
+  const Tensor narrow = Tensor::Vector<int8_t>({127, -128, -1});
+  EXPECT_EQ((*RunOp("NthElement", {narrow, Tensor::Scalar(0)}))[0].scalar<int8_t>(), -128);
+}
+
 }  // namespace
 }  // namespace thalweg

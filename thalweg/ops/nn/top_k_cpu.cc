@@ -51,32 +51,33 @@ void WritePlaces(const std::vector<int64_t>& order, int64_t k, Tensor& to, int64
 
 // The row itself where its type is the one that is compared in, else a copy.
 template <class T>
-const Compared<T>* ComparedRow(const T* row, int64_t columns, std::vector<Compared<T>>& copy) {
+const Compared<T>* ComparedRow(const T* row, int64_t columns, Compared<T>* copy) {
   if constexpr (std::is_same_v<T, Compared<T>>) {
     return row;
   } else {
-    copy.assign(static_cast<size_t>(columns), {});
-    std::transform(row, row + columns, copy.begin(),
+    std::transform(row, row + columns, copy,
                    [](T element) { return static_cast<Compared<T>>(element); });
-    return copy.data();
+    return copy;
   }
 }
 
 template <class T>
 Status TopOfRows(compute::Work& work, const Tensor& x, int64_t k, Tensor& values, Tensor& places) {
-  const int64_t columns = x.dim(x.rank() - 1);
+  const int64_t columns = x.dim(x.rank() - 1), rows = x.num_elements() / columns;
   const T* in = x.data<T>();
   T* out = values.mutable_data<T>();
   const int64_t grain = std::max<int64_t>(1, 16384 / columns);
-  return compute::ForBlocks(work, x.num_elements() / columns, grain, [&](int64_t row, int64_t end) {
+  return compute::ForShards(work, (rows + grain - 1) / grain, [&](int64_t shard) {
     std::vector<int64_t> order(static_cast<size_t>(columns));
-    std::vector<Compared<T>> copy;
-    for (; row < end; ++row) {
+    const compute::Scratch<Compared<T>> copy(work, std::is_same_v<T, Compared<T>> ? 0 : columns);
+    if (!copy) return false;
+    for (int64_t row = shard * grain; row < std::min(rows, (shard + 1) * grain); ++row) {
       const T* from = in + row * columns;
-      if (!FindLargest(work, ComparedRow(from, columns, copy), k, order)) return;
+      if (!FindLargest(work, ComparedRow(from, columns, copy.get()), k, order)) break;
       for (int64_t i = 0; i < k; ++i) out[row * k + i] = from[order[i]];
       WritePlaces(order, k, places, row * k);
     }
+    return true;
   });
 }
 

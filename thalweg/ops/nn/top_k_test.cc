@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 
 namespace thalweg {
 namespace {
+
+using ::testing::ElementsAre;
 
 void Largest(RefCall<double>& r, int64_t k) {
   const Shape& in = r.in[0].shape;
@@ -57,6 +60,17 @@ TEST(TopKTest, Largest) {
            "input must have last dimension >= k = 4 but is 3",
            "input must have at least k columns. Had 3, needed 4")
       .Run();
+}
+
+TEST(TopKTest, TheEndsOfIntegerTypes) {
+  constexpr uint64_t kHigh = uint64_t{1} << 63;
+  const Tensor wide = Tensor::Vector<uint64_t>({kHigh, 1, ~uint64_t{0}});
+  const auto highest = *RunOp("TopKV2", {wide, Tensor::Scalar(2)});
+  EXPECT_THAT(highest[0].flat<uint64_t>(), ElementsAre(~uint64_t{0}, kHigh));
+  EXPECT_THAT(highest[1].flat<int32_t>(), ElementsAre(2, 0));
+  const Tensor narrow = Tensor::Vector<int8_t>({-1, -128, 127});
+  const auto all = *RunOp("TopKV2", {narrow, Tensor::Scalar(3)});
+  EXPECT_THAT(all[0].flat<int8_t>(), ElementsAre(127, -1, -128));
 }
 
 TEST(TopKTest, Approximate) {
