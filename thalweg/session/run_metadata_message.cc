@@ -151,10 +151,9 @@ std::string EncodeStepStats(const StepStats& stats) {
 Status AddEncodedStepStats(std::string_view bytes, StepStats* stats) {
   WireReader reader(bytes);
   uint32_t tag = 0;
-  while (reader.ReadTag(&tag)) {
-    if (!reader.Skip(tag)) break;
-  }
-  if (!reader.AtEnd()) {
+  bool read = true;  // bytes that end with a tag are at their end as well
+  while (read && reader.ReadTag(&tag)) read = reader.Skip(tag);
+  if (!read || !reader.AtEnd()) {
     return InvalidArgument("expected a StepStats message, found ", bytes.size(),
                            " bytes that are none");
   }
