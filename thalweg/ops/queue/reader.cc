@@ -110,9 +110,9 @@ Status Reader::Restore(std::string_view state) {
   std::string_view work;
   WireReader reader(state);
   uint32_t tag;
-  while (reader.ReadTag(&tag)) {
+  bool read = true;  // bytes that end with a tag are at their end as well
+  while (read && reader.ReadTag(&tag)) {
     const uint32_t field = WireFieldNumber(tag);
-    bool read = false;
     if (field <= kProducedField && WireTypeOf(tag) == WireType::kVarint) {
       read = reader.ReadVarint(&numbers[field]);
     } else if (field == kWorkField && WireTypeOf(tag) == WireType::kLengthDelimited) {
@@ -120,11 +120,10 @@ Status Reader::Restore(std::string_view state) {
     } else {
       read = reader.Skip(tag);
     }
-    if (!read) break;
   }
   const uint64_t started = numbers[kStartedField], finished = numbers[kFinishedField];
   constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
-  if (!reader.AtEnd() || started > kMost || numbers[kProducedField] > kMost) {
+  if (!read || !reader.AtEnd() || started > kMost || numbers[kProducedField] > kMost) {
     return InvalidArgument("Could not parse state for ", DebugString(), ": ", state.size(),
                            " bytes that are no state of a reader");
   }

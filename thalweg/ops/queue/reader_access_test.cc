@@ -150,7 +150,7 @@ TEST_F(WholeFileReaderTest, StateIsTheMessageOfTensorFlow) {
               HasSubstr("Inconsistent work started vs. finished"));
   File("later", "more");
   EXPECT_EQ(Value(*Read()), "more");
-  for (const char* bad : {"junk", "\x08\x05", "\x10\x01"}) {
+  for (const char* bad : {"junk", "\x08\x05", "\x10\x01", "\x22"}) {
     EXPECT_EQ(reader_.Run("ReaderRestoreStateV2", {Tensor::Scalar(bad)}).code(),
               Code::kInvalidArgument)
         << bad;
