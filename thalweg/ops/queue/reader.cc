@@ -17,12 +17,13 @@ constexpr uint32_t kStartedField = 1, kFinishedField = 2, kProducedField = 3, kW
 bool Reader::TryTakeTurn() {
   // Mostly the other call reads a record of the buffer: to wait in line costs far more than that.
   Spinner spinner(std::chrono::nanoseconds(0));
-  while (true) {
+  for (bool again = true;; again = spinner.Spin()) {
     TurnState found = TurnState::kFree;
     if (turn_.compare_exchange_strong(found, TurnState::kTaken, std::memory_order_acquire)) {
       return true;
     }
-    if (found != TurnState::kTaken || !spinner.Spin()) return false;
+    // Tried once more behind the spin, which ends by giving the other call the processor.
+    if (found != TurnState::kTaken || !again) return false;
   }
 }
 
