@@ -6,6 +6,7 @@ import distribution_cases as cases
 import numpy as np
 import pytest
 import thalweg as tf
+from thalweg.cluster.local_cluster import free_ports
 
 RECORDED = cases.recorded()
 SUM, MEAN = tf.distribute.ReduceOp.SUM, tf.distribute.ReduceOp.MEAN
@@ -152,6 +153,28 @@ def test_variables_of_a_cluster_are_on_its_parameter_servers():
         loss = strategy.experimental_run_v2(lambda: made[0] * 2.0)
     assert [v.device for v in made] == [f"/job:ps/task:{i}/device:CPU:0" for i in (0, 1, 0)]
     assert loss.device == "/job:worker/task:1/device:CPU:0"
+
+
+def test_slots_lie_beside_their_variables_on_parameter_servers():
+    ports = free_ports(3)
+    spec = tf.train.ClusterSpec({"ps": [f"127.0.0.1:{port}" for port in ports[:2]], "worker": [f"127.0.0.1:{ports[2]}"]})
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(spec, task_type="worker", task_id=0)
+    strategy = tf.distribute.experimental.ParameterServerStrategy(resolver)
+    with strategy.scope():
+        made = [tf.get_variable(name, initializer=1.0) for name in "abc"]
+        step = tf.train.get_or_create_global_step()
+        train = strategy.experimental_run_v2(lambda: tf.train.AdamOptimizer(0.5).minimize(sum(v * v for v in made), step))
+    places = {v.op.name: v.device for v in tf.global_variables()}
+    assert [places[f"{name}/Adam_1"] for name in "abc"] == [places[name] for name in "abc"] and places["a"] != places["b"]
+    servers = [tf.train.Server(spec, job, index) for job, index in (("ps", 0), ("ps", 1), ("worker", 0))]
+    try:
+        with tf.Session(servers[2].target) as session:
+            session.run(tf.global_variables_initializer())
+            session.run(train)
+            assert np.allclose(session.run(made), 0.5) and session.run(step) == 1
+    finally:
+        for server in servers:
+            server.stop()
 
 
 def test_what_is_missing_is_said():

@@ -117,7 +117,7 @@ class StrategyExtended:
 
     def _create_parts(self, next_creator, kwargs):
         colocated = kwargs.pop("colocate_with", None)
-        devices = self._variable_devices() if colocated is None else tuple(part.device for part in colocated.values)
+        devices = self._variable_devices() if colocated is None else self._places(colocated)
         collections = kwargs.get("collections")
         collections = [graph.GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
         on_read = kwargs.get("synchronization") == VariableSynchronization.ON_READ
@@ -155,7 +155,7 @@ class StrategyExtended:
     def colocate_vars_with(self, colocate_with_variable: Variable) -> Iterator[None]:
         """Variables made meanwhile are where another one is."""
         def creator(next_creator, **kwargs):
-            if isinstance(colocate_with_variable, DistributedVariable):
+            if self.variable_created_in_scope(colocate_with_variable):
                 return next_creator(colocate_with=colocate_with_variable, **kwargs)
             with graph.colocate_with(colocate_with_variable.op):
                 return next_creator(**kwargs)

@@ -437,7 +437,7 @@ class Optimizer(optimizer_rules.Rules):
         """A variable of the optimizer that belongs to no other."""
         key = name, colocate_with.graph
         if key not in self._non_slot_dict:
-            with optimizer_rules.beside(colocate_with):
+            with optimizer_rules.variables_beside(colocate_with):
                 self._non_slot_dict[key] = variables.Variable(initial_value, name=name, trainable=False,
                                                               use_resource=getattr(colocate_with, "_resource", False))
         return self._non_slot_dict[key]
@@ -470,7 +470,7 @@ def _new_slot(primary, op_name, initializer, shape=None, dtype=None):
     with variable_scopes.variable_scope(None, f"{whole}/{op_name}", auxiliary_name_scope=False) as scope:
         name = scope.name
     with variable_scopes.variable_scope(variable_scopes.VariableScope(False), auxiliary_name_scope=False), \
-            optimizer_rules.beside(primary):
+            optimizer_rules.variables_beside(primary):
         made = variable_scopes.get_variable(name, shape, dtype, initializer, trainable=False,
                                             use_resource=getattr(primary, "_resource", False),
                                             validate_shape=primary.shape.is_fully_defined())
