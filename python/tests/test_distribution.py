@@ -177,6 +177,13 @@ def test_slots_lie_beside_their_variables_on_parameter_servers():
             server.stop()
 
 
+def test_gradients_are_applied_in_replicas_only():
+    with tf.distribute.MirroredStrategy(cases.TWO).scope():
+        w = tf.get_variable("w", initializer=1.0)
+        with pytest.raises(RuntimeError, match="applied in a replica"):
+            tf.train.GradientDescentOptimizer(0.1).minimize(w * w)
+
+
 def test_what_is_missing_is_said():
     spec = tf.train.ClusterSpec({"worker": ["c:1", "d:1"]})
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(spec, task_type="worker", task_id=1)

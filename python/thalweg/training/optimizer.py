@@ -283,6 +283,9 @@ class Optimizer(optimizer_rules.Rules):
         replica = replicas.of_a_replica()
         if replica is not None:
             return replica.merge_call(self._apply_over_replicas, args=(*zip(*pairs), global_step, name))
+        if replicas.here() is not None:
+            raise RuntimeError("Under a distribution strategy gradients are applied in a replica, in a function of experimental_run_v2, so that "
+                               "all parts of a variable change alike")
         if self._is_of_core(pairs[0][1].graph, any(getattr(v, "constraint", None) is not None for _, v in pairs)):
             update = self._apply_in_core(pairs, global_step, name)
         else:
