@@ -177,6 +177,30 @@ def test_slots_lie_beside_their_variables_on_parameter_servers():
             server.stop()
 
 
+def test_a_loop_of_the_program_scales_its_own_losses_also_with_the_strategy_of_an_estimator(tmp_path):
+    def model_fn(features, labels, mode):
+        loss = tf.losses.mean_squared_error(labels, features * tf.get_variable("w", initializer=1.0))
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=tf.train.GradientDescentOptimizer(0.5).minimize(
+            loss, tf.train.get_global_step()))
+
+    def train_in_a_loop():
+        with tf.Graph().as_default(), strategy.scope():
+            w = tf.get_variable("w", initializer=1.0)
+            train = strategy.experimental_run_v2(
+                lambda: tf.train.GradientDescentOptimizer(0.125).minimize(tf.losses.mean_squared_error([0.0], [1.0] * w)))
+            with cases.session(tf) as session:
+                session.run(tf.global_variables_initializer())
+                session.run(train)
+                return session.run(w)
+    strategy = tf.distribute.MirroredStrategy(cases.TWO)
+    config = tf.estimator.RunConfig(str(tmp_path), train_distribute=strategy, session_config=tf.ConfigProto(device_count={"CPU": 2}))
+    before = train_in_a_loop()
+    tf.estimator.Estimator(model_fn, config=config).train(
+        lambda: tf.data.Dataset.from_tensor_slices(([[1.0]] * 4, [[0.0]] * 4)).batch(1), steps=1)
+    assert before == train_in_a_loop() == 0.5
+    assert tf.train.load_variable(str(tmp_path), "w") == 0.0
+
+
 def test_gradients_are_applied_in_replicas_only():
     with tf.distribute.MirroredStrategy(cases.TWO).scope():
         w = tf.get_variable("w", initializer=1.0)

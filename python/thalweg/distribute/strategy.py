@@ -310,6 +310,14 @@ class Strategy:
         """with strategy.scope(): variables made there are of the strategy."""
         return self._extended._scope()
 
+    @contextlib.contextmanager
+    def _scaling_losses(self) -> Iterator[None]:
+        self._scales_losses = True
+        try:
+            yield
+        finally:
+            self._scales_losses = False
+
     def experimental_run_v2(self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         """fn for each replica, on its device; the results as values of each."""
         return self._extended.call_for_each_replica(fn, args, kwargs)
