@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distribution strategies: variables, losses, places and errors as TensorFlow 1.15 has recorded them, and what it leaves open."""
 import json
+import threading
 
 import distribution_cases as cases
 import numpy as np
@@ -78,6 +79,28 @@ def test_a_replica_that_fails_ends_the_others():
     with strategy.scope(), pytest.raises(KeyError, match="the second one"):
         strategy.experimental_run_v2(fails)
     assert not tf.distribute.has_strategy()
+
+
+def test_a_replica_that_is_ended_may_ask_for_a_merge_again():
+    strategy, seen = tf.distribute.MirroredStrategy(cases.TWO), []
+
+    def fails():
+        context = tf.distribute.get_replica_context()
+        if context._index == 1:
+            raise KeyError("the second one")
+        try:
+            context.merge_call(lambda strategy: None)
+        finally:
+            context.merge_call(lambda strategy: None)
+
+    def run():
+        with pytest.raises(KeyError, match="the second one"):
+            strategy.experimental_run_v2(fails)
+        seen.append("ended")
+    caller = threading.Thread(target=run, daemon=True)
+    caller.start()
+    caller.join(60)
+    assert seen == ["ended"]
 
 
 def test_replicas_that_merge_differently_are_refused():
