@@ -123,12 +123,13 @@ class StrategyExtended:
         on_read = kwargs.get("synchronization") == VariableSynchronization.ON_READ
         trainable = not on_read if kwargs.get("trainable") is None else bool(kwargs["trainable"])
         given = dict(kwargs, collections=[], trainable=False)
-        with graph.device(devices[0]), self._without_scopes_of_replicas():
+        # Variables wait for nothing that a replica waits for.
+        with graph.device(devices[0]), graph.control_dependencies(None):
             parts = [next_creator(**given)]
         first = parts[0]
         for i, device in enumerate(devices[1:], 1):
             copied = dict(given, name=f"{first.op.name}/replica_{i}", initial_value=lambda: array_ops.identity(first.initial_value), dtype=None)
-            with graph.get_default_graph().name_scope(None), graph.device(device), self._without_scopes_of_replicas():
+            with graph.get_default_graph().name_scope(None), graph.device(device), graph.control_dependencies(None):
                 parts.append(next_creator(**copied))
         if len(parts) == 1 and self._central is not None:
             first._trainable, made = trainable, first
@@ -140,12 +141,6 @@ class StrategyExtended:
             collections.append(graph.GraphKeys.TRAINABLE_VARIABLES)
         graph.get_default_graph().add_to_collections(collections, made)
         return made
-
-    @contextlib.contextmanager
-    def _without_scopes_of_replicas(self):
-        """Variables belong to no replica's branch, and wait for nothing."""
-        with graph.control_dependencies(None):
-            yield
 
     def variable_created_in_scope(self, v: Variable) -> bool:
         """Whether a variable was made under this strategy."""
@@ -181,7 +176,7 @@ class StrategyExtended:
     # ---- values ----
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any) -> Any:
         """The sum or mean of the values of all replicas, where `destinations` is."""
-        if not isinstance(value, (PerReplica, Mirrored)) or isinstance(value, Mirrored):
+        if not isinstance(value, PerReplica):
             return self._alike(ReduceOp.of(reduce_op), value)
         total = reductions.merged(reduce_op, value.values, self._first(destinations))
         devices = self._places(destinations)
@@ -223,11 +218,9 @@ class StrategyExtended:
 
     def _merged(self, aggregation, value, destination):
         """What replicas give for a variable, by its aggregation."""
-        if aggregation == VariableAggregation.ONLY_FIRST_REPLICA:
+        if aggregation in (VariableAggregation.ONLY_FIRST_REPLICA, VariableAggregation.NONE):
             return value.values[0] if isinstance(value, DistributedValues) else value
-        if aggregation == VariableAggregation.NONE:
-            return value.values[0] if isinstance(value, DistributedValues) else value
-        return self.reduce_to("SUM" if aggregation == VariableAggregation.SUM else "MEAN", value, destination or self._devices[0])
+        return self.reduce_to("SUM" if aggregation == VariableAggregation.SUM else "MEAN", value, self._devices[0] if destination is None else destination)
 
     def update(self, var: Variable, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None,
                group: bool = True) -> Any:
