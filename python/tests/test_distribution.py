@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import thalweg as tf
 from thalweg.cluster.local_cluster import free_ports
+from thalweg.eager.context import EagerGraph
 
 RECORDED = cases.recorded()
 SUM, MEAN = tf.distribute.ReduceOp.SUM, tf.distribute.ReduceOp.MEAN
@@ -239,6 +240,8 @@ def test_what_is_missing_is_said():
     assert tf.distribute.experimental.MultiWorkerMirroredStrategy().num_replicas_in_sync == 1
     with pytest.raises(NotImplementedError, match="eval_distribute"):
         tf.estimator.RunConfig(eval_distribute=tf.distribute.OneDeviceStrategy("/cpu:0"))
+    with EagerGraph().as_default(), tf.distribute.OneDeviceStrategy("/cpu:0").scope(), pytest.raises(NotImplementedError, match="run at once"):
+        tf.Variable(1.0)
     with pytest.raises(ValueError, match="Duplicates"):
         tf.distribute.MirroredStrategy(["/cpu:0", "cpu:0"])
 

@@ -116,6 +116,9 @@ class StrategyExtended:
         return self._made[place]
 
     def _create_parts(self, next_creator, kwargs):
+        if graph.get_default_graph()._executes:
+            raise NotImplementedError(f"variable {kwargs.get('name') or 'Variable'!r} of a distribution strategy where operations run at once is "
+                                      "not implemented in Thalweg: strategies are of graphs")
         colocated = kwargs.pop("colocate_with", None)
         devices = self._variable_devices() if colocated is None else self._places(colocated)
         collections = kwargs.get("collections")
