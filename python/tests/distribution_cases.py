@@ -62,14 +62,17 @@ def run_configs(tf):
     return {name: refused(lambda: of_config(tf, name)) for name in sorted(CONFIGS)}
 
 
-def devices(tf):
-    """Where an Estimator's variables and operations are in a cluster: columns, a network in parts, a global step, slots."""
+def config_of_a_worker(tf):
     os.environ["TF_CONFIG"] = json.dumps(task("worker", 1))
     try:
-        config = tf.estimator.RunConfig()
+        return tf.estimator.RunConfig()
     finally:
         del os.environ["TF_CONFIG"]
-    found = {}
+
+
+def devices(tf):
+    """Where an Estimator's variables and operations are in a cluster: columns, a network in parts, a global step, slots."""
+    config, found = config_of_a_worker(tf), {}
 
     def model_fn(features, labels, mode):
         w = tf.get_variable("w", [4, 2], partitioner=tf.fixed_size_partitioner(3))
@@ -87,6 +90,35 @@ def devices(tf):
         estimator.train(lambda: (tf.ones([3, 4]), tf.ones([3])), steps=1)
     except KeyError:
         pass
+    return found
+
+
+def ready_made_models(tf):
+    """Where ready-made models have their variables in a cluster, and in which parts: a task finds those that another release has made."""
+    config, found, columns = config_of_a_worker(tf), {}, tf.feature_column
+    job = columns.categorical_column_with_vocabulary_list("job", ["cook", "clerk"])
+    wide, deep = [job], [columns.numeric_column("x", [3]), columns.embedding_column(job, 4)]
+    parts = tf.fixed_size_partitioner(2)
+    models = {"linear": tf.estimator.LinearClassifier(wide, partitioner=parts, config=config),
+              "deep": tf.estimator.DNNClassifier([400, 400], deep, config=config),
+              "deep in parts": tf.estimator.DNNClassifier([8], deep, input_layer_partitioner=parts, config=config),
+              "both": tf.estimator.DNNLinearCombinedClassifier(
+                  linear_feature_columns=wide, dnn_feature_columns=deep, dnn_hidden_units=[8], input_layer_partitioner=parts, config=config)}
+
+    def inputs():
+        return tf.data.Dataset.from_tensors(({"x": [[1.0, 2.0, 3.0]], "job": ["cook"]}, [1]))
+
+    class Look(tf.estimator.SessionRunHook):
+        def begin(self):
+            self.found = {v.op.name: f"{v.device} {v.shape.as_list()}" for v in tf.global_variables()}
+            raise KeyError("stop here")
+
+    for name, model in models.items():
+        look = Look()
+        try:
+            model.train(inputs, hooks=[look], steps=1)
+        except KeyError:
+            found[name] = look.found
     return found
 
 
@@ -257,7 +289,7 @@ def with_an_estimator(tf):
     return found
 
 
-CASES = {f.__name__: f for f in (run_configs, devices, training, contexts, variables, with_an_estimator)}
+CASES = {f.__name__: f for f in (run_configs, devices, ready_made_models, training, contexts, variables, with_an_estimator)}
 
 
 def recorded():

@@ -14,7 +14,7 @@ from thalweg.cluster.local_cluster import free_ports
 RECORDED = cases.recorded()
 
 
-@pytest.mark.parametrize("name", ["run_configs", "devices"])
+@pytest.mark.parametrize("name", ["run_configs", "devices", "ready_made_models"])
 def test_as_recorded(name):
     assert json.loads(json.dumps(cases.CASES[name](tw))) == RECORDED[name]
 

@@ -76,6 +76,8 @@ class _Replica:
 
     def wait_for(self, merge_fn, args, kwargs):
         """What the merge gives this replica."""
+        if self._abandoned:  # it has caught what ended it
+            raise _Ended
         self.merge = merge_fn, args, kwargs
         self.scopes = {name: getattr(self._target._state, name) for name in _SCOPES}
         self._stopped.release()

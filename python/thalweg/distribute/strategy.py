@@ -116,19 +116,23 @@ class StrategyExtended:
         return self._made[place]
 
     def _create_parts(self, next_creator, kwargs):
+        if graph.get_default_graph()._executes:
+            raise NotImplementedError(f"variable {kwargs.get('name') or 'Variable'!r} of a distribution strategy where operations run at once is "
+                                      "not implemented in Thalweg: strategies are of graphs")
         colocated = kwargs.pop("colocate_with", None)
-        devices = self._variable_devices() if colocated is None else tuple(part.device for part in colocated.values)
+        devices = self._variable_devices() if colocated is None else self._places(colocated)
         collections = kwargs.get("collections")
         collections = [graph.GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
         on_read = kwargs.get("synchronization") == VariableSynchronization.ON_READ
         trainable = not on_read if kwargs.get("trainable") is None else bool(kwargs["trainable"])
         given = dict(kwargs, collections=[], trainable=False)
-        with graph.device(devices[0]), self._without_scopes_of_replicas():
+        # Variables wait for nothing that a replica waits for.
+        with graph.device(devices[0]), graph.control_dependencies(None):
             parts = [next_creator(**given)]
         first = parts[0]
         for i, device in enumerate(devices[1:], 1):
             copied = dict(given, name=f"{first.op.name}/replica_{i}", initial_value=lambda: array_ops.identity(first.initial_value), dtype=None)
-            with graph.get_default_graph().name_scope(None), graph.device(device), self._without_scopes_of_replicas():
+            with graph.get_default_graph().name_scope(None), graph.device(device), graph.control_dependencies(None):
                 parts.append(next_creator(**copied))
         if len(parts) == 1 and self._central is not None:
             first._trainable, made = trainable, first
@@ -141,12 +145,6 @@ class StrategyExtended:
         graph.get_default_graph().add_to_collections(collections, made)
         return made
 
-    @contextlib.contextmanager
-    def _without_scopes_of_replicas(self):
-        """Variables belong to no replica's branch, and wait for nothing."""
-        with graph.control_dependencies(None):
-            yield
-
     def variable_created_in_scope(self, v: Variable) -> bool:
         """Whether a variable was made under this strategy."""
         return getattr(v, "distribute_strategy", None) is self._strategy or (self._central is not None and v.device in self.parameter_devices)
@@ -155,7 +153,7 @@ class StrategyExtended:
     def colocate_vars_with(self, colocate_with_variable: Variable) -> Iterator[None]:
         """Variables made meanwhile are where another one is."""
         def creator(next_creator, **kwargs):
-            if isinstance(colocate_with_variable, DistributedVariable):
+            if self.variable_created_in_scope(colocate_with_variable):
                 return next_creator(colocate_with=colocate_with_variable, **kwargs)
             with graph.colocate_with(colocate_with_variable.op):
                 return next_creator(**kwargs)
@@ -181,7 +179,7 @@ class StrategyExtended:
     # ---- values ----
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any) -> Any:
         """The sum or mean of the values of all replicas, where `destinations` is."""
-        if not isinstance(value, (PerReplica, Mirrored)) or isinstance(value, Mirrored):
+        if not isinstance(value, PerReplica):
             return self._alike(ReduceOp.of(reduce_op), value)
         total = reductions.merged(reduce_op, value.values, self._first(destinations))
         devices = self._places(destinations)
@@ -223,11 +221,9 @@ class StrategyExtended:
 
     def _merged(self, aggregation, value, destination):
         """What replicas give for a variable, by its aggregation."""
-        if aggregation == VariableAggregation.ONLY_FIRST_REPLICA:
+        if aggregation in (VariableAggregation.ONLY_FIRST_REPLICA, VariableAggregation.NONE):
             return value.values[0] if isinstance(value, DistributedValues) else value
-        if aggregation == VariableAggregation.NONE:
-            return value.values[0] if isinstance(value, DistributedValues) else value
-        return self.reduce_to("SUM" if aggregation == VariableAggregation.SUM else "MEAN", value, destination or self._devices[0])
+        return self.reduce_to("SUM" if aggregation == VariableAggregation.SUM else "MEAN", value, self._devices[0] if destination is None else destination)
 
     def update(self, var: Variable, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None,
                group: bool = True) -> Any:
@@ -309,6 +305,14 @@ class Strategy:
     def scope(self) -> AbstractContextManager[Strategy]:
         """with strategy.scope(): variables made there are of the strategy."""
         return self._extended._scope()
+
+    @contextlib.contextmanager
+    def _scaling_losses(self) -> Iterator[None]:
+        self._scales_losses = True
+        try:
+            yield
+        finally:
+            self._scales_losses = False
 
     def experimental_run_v2(self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         """fn for each replica, on its device; the results as values of each."""

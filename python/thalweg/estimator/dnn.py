@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from thalweg import layers, summary
 from thalweg.estimator.estimator import Estimator
-from thalweg.estimator.model_pieces import SUM, check_features, class_head, get_optimizer_instance, large_parts, regression_head
+from thalweg.estimator.model_pieces import SUM, check_features, class_head, get_optimizer_instance, large_parts, layer_parts, regression_head
 from thalweg.estimator.spec import ModeKeys
 from thalweg.feature_column.layer_of_columns import layer_of
 from thalweg.nn.activations import relu
@@ -63,10 +63,9 @@ def dnn_logit_fn_builder(units: int, hidden_units: Sequence[int], feature_column
 def _model_fn(head, hidden_units, columns, optimizer, activation_fn, dropout, partitioner, batch_norm):
     def model_fn(features, labels, mode, config):
         check_features(features)
-        parts = partitioner or large_parts(config)
-        with variable_scope("dnn", values=list(features.values()), partitioner=parts, use_resource=True):
-            logits = dnn_logit_fn_builder(head.logits_dimension, hidden_units, columns, activation_fn, dropout, parts,
-                                          batch_norm)(features, mode)
+        with variable_scope("dnn", values=list(features.values()), partitioner=layer_parts(config), use_resource=True):
+            logits = dnn_logit_fn_builder(head.logits_dimension, hidden_units, columns, activation_fn, dropout,
+                                          partitioner or large_parts(config), batch_norm)(features, mode)
             return head.create_estimator_spec(features=features, mode=mode, labels=labels, logits=logits,
                                               optimizer=get_optimizer_instance(optimizer, LEARNING_RATE))
     return model_fn
@@ -116,7 +115,7 @@ class DNNClassifier(Estimator):
     dropout : float, optional
         Which share of a hidden layer's values is dropped in training.
     input_layer_partitioner : callable, optional
-        Of the variables.
+        Of the embeddings and weights of columns; dense layers have parts of 256 KiB and more for each parameter server.
     config : RunConfig, optional
         How sessions run and what they save.
     warm_start_from : str or WarmStartSettings, optional

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from thalweg.estimator.dnn import dnn_logit_fn_builder
 from thalweg.estimator.estimator import Estimator
 from thalweg.estimator.linear import linear_logit_fn_builder
-from thalweg.estimator.model_pieces import SUM, check_features, class_head, get_optimizer_instance, large_parts, regression_head
+from thalweg.estimator.model_pieces import SUM, check_features, class_head, get_optimizer_instance, large_parts, layer_parts, regression_head
 from thalweg.graph import graph
 from thalweg.graph.graph import GraphKeys
 from thalweg.graph.ops import group
@@ -44,14 +44,13 @@ class _Parts:
 
     def logits(self, features, mode, config, units):
         """{scope: logits} of each model that there is."""
-        found, values = {}, list(features.values())
+        found, values, parts = {}, list(features.values()), self.partitioner or large_parts(config)
         if self.dnn_columns:
-            parts = self.partitioner or large_parts(config)
-            with variable_scope("dnn", values=values, partitioner=parts, use_resource=True):
+            with variable_scope("dnn", values=values, partitioner=layer_parts(config), use_resource=True):
                 found["dnn"] = dnn_logit_fn_builder(units, self.hidden_units, self.dnn_columns, self.activation_fn, self.dropout,
                                                     parts, self.batch_norm)(features, mode)
         if self.linear_columns:
-            with variable_scope("linear", values=values, partitioner=self.partitioner or large_parts(config), use_resource=True):
+            with variable_scope("linear", values=values, partitioner=parts, use_resource=True):
                 found["linear"] = linear_logit_fn_builder(units, self.linear_columns, self.combiner)(features)
         return found
 
@@ -127,7 +126,7 @@ class DNNLinearCombinedClassifier(Estimator):
     label_vocabulary : sequence of str, optional
         Names of the classes: labels are strings then.
     input_layer_partitioner : callable, optional
-        Of the variables.
+        Of the embeddings and weights of columns; dense layers have parts of 256 KiB and more for each parameter server.
     config : RunConfig, optional
         How sessions run and what they save.
     warm_start_from : str or WarmStartSettings, optional

@@ -41,6 +41,11 @@ def large_parts(config: Any) -> Partitioner:
     return min_max_variable_partitioner(max_partitions=config.num_ps_replicas if config else 0, min_slice_size=64 << 20)
 
 
+def layer_parts(config: Any) -> Partitioner:
+    """Of dense layers' variables of 256 KiB and more, parts for the parameter servers."""
+    return min_max_variable_partitioner(max_partitions=config.num_ps_replicas if config else 0)
+
+
 def class_head(n_classes: int, weight_column: Any, label_vocabulary: Sequence[str] | None, loss_reduction: str) -> Head:
     """The head of a classifier of so many classes."""
     return _binary_logistic_or_multi_class_head(n_classes, weight_column, label_vocabulary, loss_reduction)

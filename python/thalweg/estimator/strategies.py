@@ -32,8 +32,8 @@ def of_training(config: RunConfig) -> Strategy | None:
 
 def spec_of_all(strategy: Strategy, make_input: Callable[[], object], model_fn: Callable[..., EstimatorSpec], config: RunConfig) -> EstimatorSpec:
     """What the replicas' model functions give as one: losses merged, all train operations; hooks and scaffold are the first one's."""
-    specs, strategy._scales_losses = [], True
-    with strategy.scope():
+    specs = []
+    with strategy.scope(), strategy._scaling_losses():
         train.get_or_create_global_step()
         iterator = strategy.make_input_fn_iterator(lambda context: _dataset(make_input()))
         graph.add_to_collection(GraphKeys.TABLE_INITIALIZERS, iterator.initializer)

@@ -283,6 +283,9 @@ class Optimizer(optimizer_rules.Rules):
         replica = replicas.of_a_replica()
         if replica is not None:
             return replica.merge_call(self._apply_over_replicas, args=(*zip(*pairs), global_step, name))
+        if replicas.here() is not None:
+            raise RuntimeError("Under a distribution strategy gradients are applied in a replica, in a function of experimental_run_v2, so that "
+                               "all parts of a variable change alike")
         if self._is_of_core(pairs[0][1].graph, any(getattr(v, "constraint", None) is not None for _, v in pairs)):
             update = self._apply_in_core(pairs, global_step, name)
         else:
@@ -437,7 +440,7 @@ class Optimizer(optimizer_rules.Rules):
         """A variable of the optimizer that belongs to no other."""
         key = name, colocate_with.graph
         if key not in self._non_slot_dict:
-            with optimizer_rules.beside(colocate_with):
+            with optimizer_rules.variables_beside(colocate_with):
                 self._non_slot_dict[key] = variables.Variable(initial_value, name=name, trainable=False,
                                                               use_resource=getattr(colocate_with, "_resource", False))
         return self._non_slot_dict[key]
@@ -470,7 +473,7 @@ def _new_slot(primary, op_name, initializer, shape=None, dtype=None):
     with variable_scopes.variable_scope(None, f"{whole}/{op_name}", auxiliary_name_scope=False) as scope:
         name = scope.name
     with variable_scopes.variable_scope(variable_scopes.VariableScope(False), auxiliary_name_scope=False), \
-            optimizer_rules.beside(primary):
+            optimizer_rules.variables_beside(primary):
         made = variable_scopes.get_variable(name, shape, dtype, initializer, trainable=False,
                                             use_resource=getattr(primary, "_resource", False),
                                             validate_shape=primary.shape.is_fully_defined())

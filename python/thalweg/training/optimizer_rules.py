@@ -7,6 +7,7 @@ such subclasses use.
 import contextlib
 import functools
 
+from thalweg.control import replicas
 from thalweg.graph import graph, ops
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
@@ -35,6 +36,12 @@ def _rules():
 def beside(variable):
     """New operations run where a variable is; each part of a distributed one says itself where that is."""
     return contextlib.nullcontext() if hasattr(variable, "values") else graph.colocate_with(variable.op)
+
+
+def variables_beside(variable):
+    """New variables are where a variable is; under a distribution strategy, which has places for them of its own, the strategy says so."""
+    found = replicas.here()
+    return graph.colocate_with(variable.op) if found is None else found.strategy.extended.colocate_vars_with(variable)
 
 
 class Rules:
