@@ -151,8 +151,21 @@ def test_a_field_is_an_attribute_of_its_class_whose_value_each_message_has():
 
 def test_two_threads_that_look_at_once_have_the_same_values():
     read = messages.NodeExecStats.FromString(messages.NodeExecStats(node_name="a").SerializeToString())
-    values = read._values
-    assert read._look() is values
+    part, others = read._part, []
+
+    class Part:
+        """Another thread looks while this one reads."""
+        def values(self, readers):
+            if not others:
+                others.append(None)
+                others[0] = read._look()
+            return part.values(readers)
+
+        def unknown(self):
+            return part.unknown()
+    read.__dict__["_part"] = Part()
+    assert read._values is others[0]
+    assert read._look() is others[0] and read.node_name == "a"
 
 
 def test_what_is_taken_replaces_all():

@@ -24,6 +24,8 @@ def test_variables(use_resource):
         v.load([5, 6], sess)
         assert v.eval(sess).tolist() == [5, 6] and sess.run(v[1]) == 6
         assert sess.run(v, {v: [0, 0]}).tolist() == [0, 0]
+        alone = [change([1, 1], read_value=False) for change in (v.assign, v.assign_add, v.assign_sub)]
+        assert {type(one) for one in alone} == {tw.Operation} and sess.run(alone[0]) is None
 
 
 def test_get_variable_shares():

@@ -169,7 +169,7 @@ class Message:
         if part is None:  # another thread has looked
             return self.__dict__["_values"]
         state = self.__dict__
-        values = state["_values"] = part.values(self._made_readers or self._readers())
+        values = state.setdefault("_values", part.values(self._made_readers or self._readers()))
         state["_unknown"], state["_part"] = part.unknown(), None
         return values
 

@@ -36,6 +36,13 @@ ROWS = """
         def __getitem__(self, rows):
             return np.asarray(self).view(np.ndarray)[rows] * 0
     assert np.allclose([loss for _, _, loss in seen(False, np.ones((10, 2)).view(Kept))], [loss for _, _, loss in wanted([np.arange(10)] * 2)])
+    import sys
+    import tracemalloc
+    arrays, = (module for name, module in sys.modules.items() if name.endswith("engine.training_arrays"))
+    turned = np.arange(3e6).reshape(3, 10 ** 6).T
+    tracemalloc.start()
+    assert np.array_equal(arrays.slice_arrays([turned], np.array([5, 2]))[0], turned[[5, 2]])
+    assert tracemalloc.get_traced_memory()[1] < 10 ** 6  # no copy of all rows
     print(len(found))
 """
 
@@ -82,6 +89,29 @@ CALLED = """
     print(len(seen))
 """
 
+ASKED = """
+    import numpy as np
+    import tensorflow as tf
+    K = tf.keras.backend
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+    model.compile("sgd", "mse")
+    fetched = []
+    class Outputs(tf.keras.callbacks.Callback):  # asks for more when the function was already looked at
+        def on_train_begin(self, logs=None):
+            function = self.model.train_function
+            function.fetches = [model.targets[0] * 2.0]
+            function.fetch_callbacks = {function.fetches[0]: lambda value: fetched.append(value.tolist())}
+        def on_epoch_end(self, epoch, logs=None):
+            self.model.train_function.fetches = []
+    model.fit(np.ones((1, 2)), np.array([[3.0]]), epochs=3, verbose=0, callbacks=[Outputs()])
+    assert fetched == [[[6.0]]], fetched
+    number = K.placeholder((None,), dtype="int32")
+    same = K.function([number], [number])
+    for array in (np.array([2 ** 33 + 5, 3]), np.array([1.0, 2.0]), np.array([5, 3], "int16")):  # as NumPy makes int32 of them
+        assert same.repeated([array])([array])[0].tolist() == array.astype("int32").tolist()
+    print(len(fetched))
+"""
+
 FED = """
     import numpy as np
     import tensorflow as tf
@@ -119,6 +149,7 @@ FED = """
 @pytest.mark.parametrize(("program", "number"), [
     pytest.param(ROWS, 6, id="rows_are_shuffled_as_numpy_does"),
     pytest.param(CALLED, 15, id="every_callback_is_called"),
+    pytest.param(ASKED, 1, id="a_callback_asks_for_more"),
     pytest.param(FED, 1, id="values_of_any_kind_are_fed"),
 ])
 def test_program(last_number, program, number):

@@ -289,12 +289,12 @@ def _change_callbacks(module):
 
 
 def _change_training_arrays(module):
-    """A batch is rows that NumPy takes by an array of their numbers, not by a list."""
+    """A batch is rows that NumPy takes by an array of their numbers, not by a list; `take` would first copy all of a transposed array."""
     before = module.slice_arrays
 
     def slice_arrays(arrays, start=None, stop=None):
         if type(start) is np.ndarray and type(arrays) is list and {*map(type, arrays)} == {np.ndarray}:
-            return [array.take(start, 0) for array in arrays]
+            return [array.take(start, 0) if array.flags.c_contiguous else array[start] for array in arrays]
         return before(arrays, start, stop)
     module.slice_arrays = slice_arrays
     fit_loop = module.fit_loop

@@ -211,15 +211,18 @@ class Function:
                                           "tensors by Input(tensor=...)")
         return [*pairs, *self.feed_dict.items()]
 
+    def _asks_for_more(self):
+        return self.fetches or self.feed_dict or self.run_options or self.run_metadata
+
     def repeated(self, arrays: Sequence[Array | int]) -> Callable[[Sequence[Array | int]], list[Any]]:
         """This function for many calls with arrays of these types, one for each input, which are not looked at again.
 
         A small step is not longer than what it takes to look at its inputs."""
         session = get_session()
-        plain = len(arrays) == len(self.inputs) and not (self.feed_dict or self.fetches or self.run_options or self.run_metadata)
+        plain = len(arrays) == len(self.inputs) and not self._asks_for_more()
         for tensor, array in zip(self.inputs, arrays):
-            plain = plain and isinstance(tensor, Tensor) and (
-                type(array) is int or type(array) is np.ndarray and np.can_cast(array.dtype, tensor.dtype.as_numpy_dtype, "same_kind"))
+            plain = plain and isinstance(tensor, Tensor) and (type(array) is int or type(array) is np.ndarray and np.can_cast(
+                array.dtype, tensor.dtype.as_numpy_dtype, "same_kind" if tensor.dtype.is_floating else "safe"))
         if not plain:
             return self
         if self._prepared_for != (session, self.inputs, []):
@@ -227,7 +230,8 @@ class Function:
         run = self._prepared
 
         def call(inputs):
-            return run(*inputs)[:-1] if _current_session() is session else self(inputs)
+            plain = _current_session() is session and not self._asks_for_more()  # what a callback may have changed
+            return run(*inputs)[:-1] if plain else self(inputs)
         return call
 
     def __call__(self, inputs: Sequence[ArrayLike | None]) -> list[Any]:

@@ -313,7 +313,8 @@ class Variable(Operators, metaclass=_Made):
     # ---- changes ----
     def _update(self, ref_op, resource_op, delta, use_locking, name, read_value):
         if not self._resource:
-            return ops.apply(ref_op, [self._handle, delta], {"use_locking": use_locking}, name=name)
+            updated = ops.apply(ref_op, [self._handle, delta], {"use_locking": use_locking}, name=name)
+            return updated if read_value else updated.op
         delta = ops.convert_to_tensor(delta, dtype=self._dtype)
         if ref_op == "Assign":
             self.shape.assert_is_compatible_with(delta.shape)
@@ -340,7 +341,7 @@ class Variable(Operators, metaclass=_Made):
         name : str, optional
             Of the operation.
         read_value : bool, optional
-            Of a resource: whether the new value is given, or the operation alone.
+            Whether the new value is given, or the operation alone.
 
         Returns
         -------
@@ -359,8 +360,6 @@ class Variable(Operators, metaclass=_Made):
         ...     print(sess.run(v.assign(5)))
         5
         """
-        if not self._resource:
-            return ops.apply("Assign", [self._handle, value], {"use_locking": use_locking}, name=name)
         return self._update("Assign", "AssignVariableOp", value, use_locking, name, read_value)
 
     @overload
