@@ -11,6 +11,7 @@ set(THALWEG_QUICK OFF)
 if(THALWEG_UNITS AND NOT THALWEG_FUZZ)
   set(THALWEG_QUICK ON)
 endif()
+# Headers of the project stand in angle brackets: CMake writes those as they are, so a compiler cache knows them in every tree.
 # What the standard library costs most for; given in front of a room's own headers.
 set(THALWEG_QUICK_STANDARD <algorithm> <array> <atomic> <cmath> <complex> <cstring> <functional> <limits> <map> <memory> <mutex>
   <optional> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
@@ -28,11 +29,11 @@ function(thalweg_quick_headers)
   endif()
   target_precompile_headers(thalweg_quick_room PRIVATE
     ${THALWEG_QUICK_STANDARD}
-    ${PROJECT_SOURCE_DIR}/thalweg/graph/gradient_math.h
-    ${PROJECT_SOURCE_DIR}/thalweg/graph/op_registry.h
-    ${PROJECT_SOURCE_DIR}/thalweg/graph/shape_inference.h
-    ${PROJECT_SOURCE_DIR}/thalweg/kernel/element_wise.h
-    ${PROJECT_SOURCE_DIR}/thalweg/kernel/kernel_registry.h)
+    <thalweg/graph/gradient_math.h>
+    <thalweg/graph/op_registry.h>
+    <thalweg/graph/shape_inference.h>
+    <thalweg/kernel/element_wise.h>
+    <thalweg/kernel/kernel_registry.h>)
   if(THALWEG_TESTS)
     set(test_source ${PROJECT_BINARY_DIR}/generated/quick_test.cc)
     file(CONFIGURE OUTPUT ${test_source} CONTENT "int main() { return 0; }\n")
@@ -41,10 +42,10 @@ function(thalweg_quick_headers)
     target_compile_options(quick_test PRIVATE -O0)
     target_precompile_headers(quick_test PRIVATE
       ${THALWEG_QUICK_STANDARD} <random> <gmock/gmock.h> <gtest/gtest.h>
-      ${PROJECT_SOURCE_DIR}/thalweg/kernel/kernel_registry.h
-      ${PROJECT_SOURCE_DIR}/thalweg/testing/graph_runner.h
-      ${PROJECT_SOURCE_DIR}/thalweg/testing/kernel_call.h
-      ${PROJECT_SOURCE_DIR}/thalweg/testing/op_case.h)
+      <thalweg/kernel/kernel_registry.h>
+      <thalweg/testing/graph_runner.h>
+      <thalweg/testing/kernel_call.h>
+      <thalweg/testing/op_case.h>)
   endif()
 endfunction()
 
