@@ -89,7 +89,7 @@ PyObject* CheckpointRead(PyObject* self, PyObject* index) {
   return TensorToPython(std::move(tensor));
 }
 
-PyMethodDef methods[] = {
+PyMethodDef checkpoint_methods[] = {
     {"tensors", CheckpointTensors, METH_NOARGS, "(name, element type, shape) of each tensor."},
     {"read", CheckpointRead, METH_O, "read(i): the value of tensor i."},
     {nullptr, nullptr, 0, nullptr}};
@@ -154,7 +154,7 @@ PyMethodDef record_functions[] = {
 bool AddCheckpointType(PyObject* module) {
   static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(CheckpointNew)},
                                 {Py_tp_dealloc, reinterpret_cast<void*>(CheckpointDealloc)},
-                                {Py_tp_methods, methods},
+                                {Py_tp_methods, checkpoint_methods},
                                 {0, nullptr}};
   static PyType_Spec spec = {"thalweg._core.Checkpoint", sizeof(CheckpointObject), 0,
                              Py_TPFLAGS_DEFAULT, slots};

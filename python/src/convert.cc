@@ -9,8 +9,7 @@
 namespace thalweg_python {
 namespace {
 
-constexpr TwDataType kFloat = 1, kDouble = 2, kInt32 = 3, kString = 7, kInt64 = 9, kBool = 10,
-                     kBfloat16 = 14;
+constexpr TwDataType kFloat = 1, kDouble = 2, kInt32 = 3, kString = 7, kInt64 = 9, kBool = 10;
 // Below this a copy costs less than sharing.
 constexpr size_t kShareBytes = 1024;
 

@@ -20,6 +20,8 @@
 
 namespace thalweg_python {
 
+constexpr TwDataType kBfloat16 = 14;  // numpy has no such type
+
 struct EnvironmentObject {
   PyObject_HEAD TwEnvironment* environment;
 };

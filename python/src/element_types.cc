@@ -6,7 +6,6 @@ namespace thalweg_python {
 namespace {
 
 constexpr int kMaxTypes = 24;
-constexpr TwDataType kBfloat16 = 14;
 // A type of the package ml_dtypes, whose number is known only at run time.
 constexpr int kOfMlDtypes = -2;
 

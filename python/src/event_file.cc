@@ -72,7 +72,7 @@ PyGetSetDef properties[] = {
     {"path", EventFilePath, nullptr, "Where it is; empty once it is closed.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMethodDef methods[] = {
+PyMethodDef event_file_methods[] = {
     {"append", EventFileAppend, METH_O,
      "append(data): whole records; where that fails, the file is as it was before."},
     {"close", EventFileClose, METH_NOARGS, "Closes the file, which nobody may append to just now."},
@@ -83,7 +83,7 @@ PyMethodDef methods[] = {
 bool AddEventFileType(PyObject* module) {
   static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(EventFileNew)},
                                 {Py_tp_dealloc, reinterpret_cast<void*>(EventFileDealloc)},
-                                {Py_tp_methods, methods},
+                                {Py_tp_methods, event_file_methods},
                                 {Py_tp_getset, properties},
                                 {0, nullptr}};
   static PyType_Spec spec = {"thalweg._core.EventFile", sizeof(EventFileObject), 0,

@@ -194,7 +194,7 @@ PyObject* PartSerialize(PyObject* self, PyObject*) {
   return BytesOrRaise(bytes, status.get(), nullptr);
 }
 
-PyMethodDef methods[] = {
+PyMethodDef message_methods[] = {
     {"values", PartValues, METH_O,
      "values({field number: (name, class, container)}): {name: value} of the fields that are "
      "there."},
@@ -276,7 +276,7 @@ PyObject* UnreadRoot(TwBuffer* bytes, const char* type) {
 
 bool AddMessageType(PyObject* module) {
   static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(PartDealloc)},
-                                {Py_tp_methods, methods},
+                                {Py_tp_methods, message_methods},
                                 {0, nullptr}};
   static PyType_Spec spec = {"thalweg._core.MessagePart", sizeof(MessagePartObject), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};

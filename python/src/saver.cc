@@ -289,7 +289,7 @@ PyObject* RemoveCheckpoint(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef methods[] = {
+PyMethodDef saver_methods[] = {
     {"save", SaverSave, METH_VARARGS,
      "save(session, path, step or -1, metric or None, suffix or None, contents or None): what was "
      "written, or will be."},
@@ -321,7 +321,7 @@ PyMethodDef methods[] = {
 bool AddSaverType(PyObject* module) {
   static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(SaverNew)},
                                 {Py_tp_dealloc, reinterpret_cast<void*>(SaverDealloc)},
-                                {Py_tp_methods, methods},
+                                {Py_tp_methods, saver_methods},
                                 {0, nullptr}};
   static PyType_Spec spec = {"thalweg._core.Saver", sizeof(SaverObject), 0, Py_TPFLAGS_DEFAULT,
                              slots};

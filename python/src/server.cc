@@ -83,7 +83,7 @@ PyObject* ServerJoin(PyObject* self, PyObject*) {
   }
 }
 
-PyMethodDef methods[] = {
+PyMethodDef server_methods[] = {
     {"stop", ServerStop, METH_NOARGS, "Ends all sessions and calls and frees the port."},
     {"join", ServerJoin, METH_NOARGS, "Waits until the server is stopped."},
     {nullptr, nullptr, 0, nullptr}};
@@ -97,7 +97,7 @@ bool AddServerType(PyObject* module) {
   static PyType_Slot slots[] = {
       {Py_tp_new, reinterpret_cast<void*>(ServerNew)},
       {Py_tp_dealloc, reinterpret_cast<void*>(ServerDealloc)},
-      {Py_tp_methods, methods},
+      {Py_tp_methods, server_methods},
       {Py_tp_getset, getters},
       {Py_tp_doc,
        const_cast<char*>("Server(server_def, insecure=False, ...): serves a task at once. "

@@ -121,7 +121,7 @@ PyObject* OptimizerCreated(PyObject* self, PyObject* graph) {
   return list;
 }
 
-PyMethodDef methods[] = {
+PyMethodDef training_methods[] = {
     {"set", OptimizerSet, METH_VARARGS, "set(parameter, number or tensor)"},
     {"apply_gradients", OptimizerApply, METH_VARARGS,
      "apply_gradients(graph, gradients, handles, global_step, name, site): the operation that "
@@ -197,7 +197,7 @@ bool AddOptimizerType(PyObject* module) {
   static PyType_Slot optimizer_slots[] = {
       {Py_tp_new, reinterpret_cast<void*>(OptimizerNew)},
       {Py_tp_dealloc, reinterpret_cast<void*>(OptimizerDealloc)},
-      {Py_tp_methods, methods},
+      {Py_tp_methods, training_methods},
       {0, nullptr}};
   static PyType_Spec optimizer_spec = {"thalweg._core.Optimizer", sizeof(OptimizerObject), 0,
                                        Py_TPFLAGS_DEFAULT, optimizer_slots};
