@@ -17,10 +17,13 @@ constexpr int kRows = 5;
 template <class T>
 constexpr int kCols = 2 * kLanes<T>;
 
-// A tile whose columns are not whole vectors. Rare: the last panel only.
-template <class T, int R, int V>
-__attribute__((noinline)) void FinishPartial(const GemmTile<T>& t, const T (*sum)[V * kLanes<T>]) {
-  for (int r = 0; r < R; ++r) {
+// A tile whose columns are not whole vectors. Rare: the last panel only. The number of rows is no
+// template argument: the compiler makes many loops of this one, and took longer for them than for
+// all tiles.
+template <class T, int V>
+__attribute__((noinline)) void FinishPartial(const GemmTile<T>& t, int rows,
+                                             const T (*sum)[V * kLanes<T>]) {
+  for (int r = 0; r < rows; ++r) {
     T* c = t.c + r * t.c_stride;
     for (int64_t j = 0; j < t.cols; ++j) {
       T v = sum[r][j];
@@ -43,7 +46,7 @@ inline __attribute__((always_inline)) void Finish(const GemmTile<T>& t, Vec<T> (
 #pragma GCC unroll 8
       for (int v = 0; v < V; ++v) Store(sum[r] + v * L, acc[r][v]);
     }
-    FinishPartial<T, R, V>(t, sum);
+    FinishPartial<T, V>(t, R, sum);
     return;
   }
   const auto each = [&](const auto& change) __attribute__((always_inline)) {
