@@ -11,12 +11,12 @@ set(THALWEG_QUICK OFF)
 if(THALWEG_UNITS AND NOT THALWEG_FUZZ)
   set(THALWEG_QUICK ON)
 endif()
-# Headers of the project stand in angle brackets: CMake writes those as they are, so a compiler cache knows them in every tree.
 # What the standard library costs most for; given in front of a room's own headers.
 set(THALWEG_QUICK_STANDARD <algorithm> <array> <atomic> <cmath> <complex> <cstring> <functional> <limits> <map> <memory> <mutex>
   <optional> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
 
-# Who compiles the headers: nothing is linked against these two.
+# Who compiles the headers: nothing is linked against these two. Headers of the project stand in angle brackets: CMake writes those as
+# they are, so a compiler cache knows them in every tree.
 function(thalweg_quick_headers)
   if(NOT THALWEG_QUICK)
     return()

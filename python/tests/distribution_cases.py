@@ -289,7 +289,37 @@ def with_an_estimator(tf):
     return found
 
 
-CASES = {f.__name__: f for f in (run_configs, devices, ready_made_models, training, contexts, variables, with_an_estimator)}
+def measuring(tf):
+    """Metrics of Estimators that measure over replicas: every replica counts its own batches, what is told is of all."""
+    found, rows = {}, [[float(i % 3), float(i % 5) - 2.0] for i in range(16)]
+
+    def model_fn(features, labels, mode):
+        predicted = tf.layers.dense(features, 1, kernel_initializer=tf.ones_initializer(), name="out")
+        loss = tf.losses.mean_squared_error(labels, predicted)
+        above, given = predicted > 0.5, labels > 0.0
+        metrics = {"mae": tf.metrics.mean_absolute_error(labels, predicted), "rmse": tf.metrics.root_mean_squared_error(labels, predicted),
+                   "accuracy": tf.metrics.accuracy(given, above), "precision": tf.metrics.precision(given, above),
+                   "recall": tf.metrics.recall(given, above), "auc": tf.metrics.auc(given, tf.sigmoid(predicted)),
+                   "mean": tf.metrics.mean(predicted), "tensor": tf.metrics.mean_tensor(tf.reduce_sum(predicted, 0)),
+                   "classes": tf.metrics.mean_per_class_accuracy(given, above, 2), "iou": tf.metrics.mean_iou(given, above, 2)}
+        train = tf.train.AdagradOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train, eval_metric_ops=metrics)
+
+    def inputs(batches):
+        return lambda: tf.data.Dataset.from_tensor_slices((rows, [[a - 2 * b + 1] for a, b in rows])).repeat(20).batch(4).take(batches)
+
+    for name in ("none", *STRATEGIES):
+        config = tf.estimator.RunConfig(eval_distribute=STRATEGIES[name](tf) if name in STRATEGIES else None,
+                                        session_config=tf.ConfigProto(device_count={"CPU": 2}, allow_soft_placement=True))
+        estimator = tf.estimator.Estimator(model_fn, config=config)
+        estimator.train(inputs(4), steps=2)
+        for batches, steps in ((4, None), (5, 1)):
+            measured = estimator.evaluate(inputs(batches), steps=steps)
+            found[f"{name} {batches} {steps}"] = {k: numbers(v.ravel()) if getattr(v, "ndim", 0) else round(float(v), 4) for k, v in measured.items()}
+    return found
+
+
+CASES = {f.__name__: f for f in (run_configs, devices, ready_made_models, training, contexts, variables, with_an_estimator, measuring)}
 
 
 def recorded():

@@ -1,8 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """cond and while_loop."""
+from collections import Counter
+
 import numpy as np
 import pytest
 import thalweg as tw
+
+
+def test_the_nodes_of_a_cond_and_of_a_loop():
+    with tw.Graph().as_default() as graph:
+        a, b = tw.constant(1.0), tw.constant(2.0)
+        tw.cond(tw.placeholder(tw.bool, []), lambda: (a + b, a), lambda: (a * b, b))
+        nodes = Counter(op.type for op in graph.get_operations())
+        assert nodes["Switch"] == 1 + 2 * 2  # the predicate's, and one for each tensor that a branch captures
+        assert nodes["Merge"] == 2
+    with tw.Graph().as_default() as graph:
+        captured = tw.constant(1)
+        tw.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, t + captured), [0, 0])
+        nodes = Counter(op.type for op in graph.get_operations())
+        assert [nodes[kind] for kind in ("Merge", "Switch", "NextIteration", "Exit")] == [2, 2, 2, 2]
+        enters = [op for op in graph.get_operations() if op.type == "Enter"]
+        assert [op.inputs[0].name == captured.name for op in enters] == [op.get_attr("is_constant") for op in enters] == [False, False, True]
 
 
 def test_cond_runs_one_branch_only(run):

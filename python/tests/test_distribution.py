@@ -14,7 +14,7 @@ RECORDED = cases.recorded()
 SUM, MEAN = tf.distribute.ReduceOp.SUM, tf.distribute.ReduceOp.MEAN
 
 
-@pytest.mark.parametrize("name", ["training", "contexts", "variables", "with_an_estimator"])
+@pytest.mark.parametrize("name", ["training", "contexts", "variables", "with_an_estimator", "measuring"])
 def test_as_recorded(name):
     found = json.loads(json.dumps(cases.CASES[name](tf)))
     assert sorted(found) == sorted(RECORDED[name])
@@ -268,6 +268,15 @@ def test_a_loop_of_the_program_scales_its_own_losses_also_with_the_strategy_of_a
     assert tf.train.load_variable(str(tmp_path), "w") == 0.0
 
 
+def test_metrics_of_resource_variables_count_by_class():
+    with tf.Graph().as_default(), tf.variable_scope("", use_resource=True), tf.distribute.OneDeviceStrategy("/cpu:0").scope():
+        value, update = tf.metrics.mean_per_class_accuracy([0, 1, 1, 1], [0, 1, 0, 0], 2)
+        with cases.session(tf) as session:
+            session.run(tf.local_variables_initializer())
+            assert [session.run(update).tolist() for _ in range(2)] == [[1, np.float32(1 / 3)]] * 2
+            assert session.run(value) == np.float32(2 / 3)
+
+
 def test_gradients_are_applied_in_replicas_only():
     with tf.distribute.MirroredStrategy(cases.TWO).scope():
         w = tf.get_variable("w", initializer=1.0)
@@ -281,8 +290,11 @@ def test_what_is_missing_is_said():
     with pytest.raises(NotImplementedError, match="over several tasks"):
         tf.distribute.experimental.MultiWorkerMirroredStrategy(cluster_resolver=resolver)
     assert tf.distribute.experimental.MultiWorkerMirroredStrategy().num_replicas_in_sync == 1
-    with pytest.raises(NotImplementedError, match="eval_distribute"):
-        tf.estimator.RunConfig(eval_distribute=tf.distribute.OneDeviceStrategy("/cpu:0"))
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(tf.train.ClusterSpec({"ps": ["c:1"], "worker": ["d:1"]}), task_type="worker",
+                                                                    task_id=0)
+    config = tf.estimator.RunConfig(eval_distribute=tf.distribute.experimental.ParameterServerStrategy(resolver))
+    with pytest.raises(NotImplementedError, match="measures in one process: eval_distribute"):
+        tf.estimator.Estimator(lambda features: None, config=config).evaluate(lambda: None)
     with EagerGraph().as_default(), tf.distribute.OneDeviceStrategy("/cpu:0").scope(), pytest.raises(NotImplementedError, match="run at once"):
         tf.Variable(1.0)
     with pytest.raises(ValueError, match="Duplicates"):

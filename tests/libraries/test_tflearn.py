@@ -11,9 +11,9 @@ PROGRAM = """
     net = tflearn.input_data([None, 4])
     net = tflearn.fully_connected(net, 16, activation="tanh")
     net = tflearn.fully_connected(net, 2, activation="softmax")
-    net = tflearn.regression(net, optimizer="adam", learning_rate=0.05, loss="categorical_crossentropy")
+    net = tflearn.regression(net, optimizer="adam", learning_rate=0.02, loss="categorical_crossentropy")
     model = tflearn.DNN(net, tensorboard_dir="logs")
-    model.fit(rows, classes, n_epoch=30, batch_size=16)
+    model.fit(rows, classes, n_epoch=100, batch_size=16)  # whose batches its threads deal in any order
     print()
     print(model.evaluate(rows, classes)[0])
 """

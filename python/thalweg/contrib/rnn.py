@@ -154,6 +154,11 @@ class NASCell(LayerRNNCell):
     **kwargs
         What Layer takes.
 
+    Raises
+    ------
+    ValueError
+        Where the last dimension of the inputs is not known when the cell is first called.
+
     Examples
     --------
     >>> cell = tw.contrib.rnn.NASCell(3)

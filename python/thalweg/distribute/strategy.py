@@ -223,7 +223,8 @@ class StrategyExtended:
         """What replicas give for a variable, by its aggregation."""
         if aggregation in (VariableAggregation.ONLY_FIRST_REPLICA, VariableAggregation.NONE):
             return value.values[0] if isinstance(value, DistributedValues) else value
-        return self.reduce_to("SUM" if aggregation == VariableAggregation.SUM else "MEAN", value, self._devices[0] if destination is None else destination)
+        destination = self._devices[0] if destination is None else destination
+        return self.reduce_to("SUM" if aggregation == VariableAggregation.SUM else "MEAN", value, destination)
 
     def update(self, var: Variable, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None,
                group: bool = True) -> Any:

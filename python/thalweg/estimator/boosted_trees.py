@@ -15,8 +15,8 @@ from thalweg.estimator.tree_resources import PruningMode, TreeEnsemble
 from thalweg.feature_column.column import _LazyBuilder
 from thalweg.feature_column.embedding import IndicatorColumn
 from thalweg.feature_column.numeric import BucketizedColumn
-from thalweg.graph.graph import control_dependencies, name_scope
-from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.graph import colocate_with, control_dependencies, name_scope
+from thalweg.graph.ops import apply, convert_to_tensor, group
 from thalweg.operations import array_ops, gradient_ops, math_ops
 from thalweg.operations.data_flow_ops import ConditionalAccumulator
 from thalweg.training.global_steps import get_global_step
@@ -76,15 +76,16 @@ class _StopWhenGrown(SessionRunHook):
 
 
 class _Grower:
-    """Makes the step that grows a layer of the ensemble."""
+    """Makes the step that grows a layer of the ensemble. Of several workers all give their batches, and the chief alone grows."""
 
-    def __init__(self, ensemble, terms, buckets):
-        self._ensemble, self._terms = ensemble, terms
+    def __init__(self, ensemble, terms, buckets, config):
+        self._ensemble, self._terms, self._is_chief = ensemble, terms, config.is_chief
+        self._is_direct = terms.batches_per_layer == 1 and config.num_worker_replicas <= 1
         self._splits = max((1 << terms.max_depth) - 1, 1)
         counts = sorted({b.count for b in buckets})
         self._groups = [(count, [i for i, b in enumerate(buckets) if b.count == count]) for count in counts]
         self._buckets = buckets
-        self._stamp, _, _, _, self._range = ensemble.get_states()
+        self.stamp, _, _, _, self._range = ensemble.get_states()
 
     def step(self, gradients: Any, hessians: Any, node_ids: Any) -> Any:
         """An operation: one of n_batches_per_layer batches."""
@@ -101,17 +102,26 @@ class _Grower:
         return cond(centers, lambda: _after(center()), lambda: _after(grow())).op
 
     def _step_of(self, values, done, name):
-        """A function that makes the step: done(values), or, of several batches, done(their means) after the last of them."""
-        if self._terms.batches_per_layer == 1:
+        """A function that makes the step: done(values), or, of several batches, done(their means) after the last of them.
+
+        Batches of an ensemble that has grown since are dropped."""
+        if self._is_direct:
             return lambda: done(values)
-        kept = [ConditionalAccumulator(dtypes.float32, v.shape, shared_name=f"{name}_{i}") for i, v in enumerate(values)]
+        with colocate_with(self._ensemble.resource_handle.op):  # one for all workers
+            kept = [ConditionalAccumulator(dtypes.float32, v.shape, shared_name=f"{name}_{i}") for i, v in enumerate(values)]
 
         def make():
-            given = [a.apply_grad(v, self._stamp) for a, v in zip(kept, values)]
+            given = [a.apply_grad(v, self.stamp) for a, v in zip(kept, values)]
+            if not self._is_chief:
+                return group(*given)
             with control_dependencies(given):
                 enough = apply("GreaterEqual", [_least([a.num_accumulated() for a in kept]), self._terms.batches_per_layer])
 
-                return cond(enough, lambda: _after(done([a.take_grad(1) for a in kept])), lambda: convert_to_tensor(False)).op
+                return cond(enough, of_all, lambda: convert_to_tensor(False)).op
+
+        def of_all():
+            with control_dependencies([done([a.take_grad(1) for a in kept])]):
+                return _after(group(*[a.set_global_step(self.stamp + 1) for a in kept]))
         return make
 
     def _center(self, means, centers):
@@ -169,9 +179,10 @@ def _model_fn(head, columns, terms):
                 logits = apply("BoostedTreesPredict", [ensemble.resource_handle, values], {"logits_dimension": 1})
                 return head.create_estimator_spec(features=features, mode=mode, labels=labels, logits=logits)
             nowhere = array_ops.zeros_like(values[0])
-            logits, _, node_ids = apply("BoostedTreesTrainingPredict", [ensemble.resource_handle, nowhere, nowhere - 1, values],
-                                        {"logits_dimension": 1})
-            grower = _Grower(ensemble, terms, buckets)
+            grower = _Grower(ensemble, terms, buckets, config)
+            with control_dependencies([grower.stamp]):  # else another worker's growth between the two would not be seen
+                logits, _, node_ids = apply("BoostedTreesTrainingPredict", [ensemble.resource_handle, nowhere, nowhere - 1, values],
+                                            {"logits_dimension": 1})
 
             def train_op_fn(loss):
                 gradients, hessians = _derivatives(loss, logits)

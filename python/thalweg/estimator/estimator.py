@@ -199,12 +199,17 @@ class Estimator:
             return self._config.device_fn
         return cluster_tasks.variables_on_servers(self._config)
 
-    def _in_graph(self, input_fn, mode):
-        """(graph, spec) of a new graph."""
+    @contextlib.contextmanager
+    def _new_graph(self, mode):
         made = graph.Graph()
         with made.as_default(), made.device(self._device_fn(mode) or ""):
             if self._config.tf_random_seed is not None:
                 graph.set_random_seed(self._config.tf_random_seed)
+            yield made
+
+    def _in_graph(self, input_fn, mode):
+        """(graph, spec) of a new graph."""
+        with self._new_graph(mode) as made:
             strategy = strategies.of_training(self._config) if mode == ModeKeys.TRAIN else None
             if strategy is not None:
                 return made, strategies.spec_of_all(strategy, lambda: self._input_of(input_fn, mode), self._call_model_fn, self._config)
@@ -284,10 +289,10 @@ class Estimator:
 
     def _evaluate(self, input_fn, steps, hooks, path, name, init_fn):
         """The metrics with the variables of a checkpoint, or those that init_fn(scaffold, session) sets."""
-        made, spec = self._in_graph(input_fn, ModeKeys.EVAL)
-        with made.as_default():
+        strategy = strategies.of_measuring(self._config)
+        made, spec, values, updates = self._measuring_graph(strategy, input_fn)
+        with made.as_default(), contextlib.nullcontext() if strategy is None else strategy.scope():
             scaffold = Scaffold(init_fn=init_fn, copy_from_scaffold=spec.scaffold) if init_fn else spec.scaffold
-            values, updates = self._metric_tensors(spec)
             values[GraphKeys.GLOBAL_STEP] = train.get_global_step()
             final = FinalOpsHook(values)
             all_hooks = [*(hooks or []), *spec.evaluation_hooks, final]
@@ -302,6 +307,16 @@ class Estimator:
         tw_logging.info("Saving dict for global step %d: %s", results[GraphKeys.GLOBAL_STEP], results)
         self._write_results(results, name)
         return results
+
+    def _measuring_graph(self, strategy, input_fn):
+        """(graph, spec, metrics by name, their updates) of a new graph."""
+        if strategy is None:
+            made, spec = self._in_graph(input_fn, ModeKeys.EVAL)
+            with made.as_default():
+                return made, spec, *self._metric_tensors(spec)
+        with self._new_graph(ModeKeys.EVAL) as made:
+            return made, *strategies.measured_by_all(strategy, lambda: self._input_of(input_fn, ModeKeys.EVAL), self._call_model_fn,
+                                                     self._config, self._metric_tensors)
 
     def _metric_tensors(self, spec):
         values, updates = {}, []

@@ -59,8 +59,6 @@ class RunConfig:
         if experimental_distribute is not None:
             train_distribute = train_distribute or experimental_distribute.train_distribute
             eval_distribute = eval_distribute or experimental_distribute.eval_distribute
-        if eval_distribute:
-            raise NotImplementedError("an Estimator measures without a distribution strategy: eval_distribute is not implemented in Thalweg")
         told = cluster_tasks.told()
         model_dir = _one_folder(model_dir, told.get("model_dir"))
         self._task, self._service = cluster_tasks.of(told), told.get("service")

@@ -959,6 +959,11 @@ def control_dependencies(control_inputs: Sequence[Element | IndexedSlices] | Non
     -------
     context manager
 
+    Raises
+    ------
+    TypeError
+        Where an input is no operation, tensor or variable.
+
     Examples
     --------
     >>> v = tw.Variable(1)

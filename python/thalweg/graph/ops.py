@@ -501,6 +501,11 @@ def no_op(name: str | None = None) -> Operation:
     -------
     Operation
 
+    Raises
+    ------
+    RuntimeError
+        Where the graph is finalized.
+
     Examples
     --------
     >>> v = tw.Variable(1)

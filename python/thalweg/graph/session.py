@@ -302,6 +302,11 @@ class InteractiveSession(Session):
         The default graph unless given.
     config : ConfigProto, optional
 
+    Raises
+    ------
+    InvalidArgumentError
+        Where `target` names no server.
+
     Examples
     --------
     >>> sess = tw.InteractiveSession()

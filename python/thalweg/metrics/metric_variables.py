@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes
+from thalweg.control import replicas
 from thalweg.graph import graph
 from thalweg.graph.graph import GraphKeys
 from thalweg.graph.ops import convert_to_tensor
@@ -27,6 +28,12 @@ def metric_variable(shape: ShapeLike, dtype: DTypeLike, validate_shape: bool = T
     return Variable(lambda: array_ops.zeros(shape, dtype), trainable=False, validate_shape=validate_shape, name=name,
                     synchronization=VariableSynchronization.ON_READ, aggregation=VariableAggregation.SUM, collections=[
                         GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES])
+
+
+def so_far(variable: Variable) -> Tensor:
+    """What a metric's variable has counted; that of all replicas under a strategy."""
+    context = replicas.of_a_replica()
+    return variable.value() if context is None else context.merge_call(lambda strategy: variable.read_value())
 
 
 def collected(value: T, update: S, metrics_collections: str | Sequence[str] | None,

@@ -9,7 +9,7 @@ from thalweg.graph import graph
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply
 from thalweg.graph.sparse_tensor import SparseTensor
-from thalweg.metrics.metric_variables import collected, metric_variable
+from thalweg.metrics.metric_variables import collected, metric_variable, so_far
 from thalweg.operations import array_ops, math_ops, sparse_ops
 from thalweg.operations.broadcast_weights import assert_broadcastable, broadcast_weights
 
@@ -53,7 +53,7 @@ def _found(kind, found, weights, k, class_id):
             with graph.control_dependencies([assert_broadcastable(weights, numbers)]):
                 numbers = apply("Mul", [numbers, math_ops.cast(weights, dtypes.float64)])
         variable = metric_variable([], dtypes.float64, name=scope)
-        return variable.value(), variable.assign_add(math_ops.reduce_sum(numbers), name="update")
+        return so_far(variable), variable.assign_add(math_ops.reduce_sum(numbers), name="update")
 
 
 def _share(name, kind, labels, guesses, k, class_id, weights, metrics_collections, updates_collections):
@@ -166,7 +166,7 @@ def _mean_average_precision(kind, labels, predictions, guess, weights, metrics_c
             found, most = apply("Mul", [found, weights]), math_ops.reduce_sum(weights)
         largest, total = metric_variable([], dtypes.float64, name="max"), metric_variable([], dtypes.float64, name="total")
         update = apply("DivNoNan", [total.assign_add(math_ops.reduce_sum(found)), largest.assign_add(most)], name=scope)
-        value = apply("DivNoNan", [total.value(), largest.value()], name="mean")
+        value = apply("DivNoNan", [so_far(total), so_far(largest)], name="mean")
         return collected(value, update, metrics_collections, updates_collections)
 
 

@@ -8,10 +8,11 @@ from thalweg import dtypes
 from thalweg.graph import graph
 from thalweg.graph.graph import name_scope
 from thalweg.graph.ops import apply, convert_to_tensor
-from thalweg.metrics.metric_variables import aligned, collected, metric_variable, truth_values
+from thalweg.metrics.metric_variables import aligned, collected, metric_variable, so_far, truth_values
 from thalweg.operations import array_ops, checks, math_ops
 from thalweg.operations.broadcast_weights import broadcast_weights
 from thalweg.operations.confusion import confusion_matrix, remove_squeezable_dimensions
+from thalweg.variables.scattering import scatter_add
 from thalweg.variables.variable_scopes import variable_scope
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def mean(values: TensorLike, weights: TensorLike | None = None, metrics_collecti
         more = total.assign_add(math_ops.reduce_sum(values))
         with graph.control_dependencies([values]):
             further = count.assign_add(number)
-        value = apply("DivNoNan", [total.value(), count.value()], name="value")
+        value = apply("DivNoNan", [so_far(total), so_far(count)], name="value")
         update = apply("DivNoNan", [more, further], name="update_op")
         return collected(value, update, metrics_collections, updates_collections)
 
@@ -89,7 +90,7 @@ def mean_tensor(values: TensorLike, weights: TensorLike | None = None, metrics_c
         more = total.assign_add(values)
         with graph.control_dependencies([values]):
             further = count.assign_add(number)
-        value = apply("DivNoNan", [total.value(), count.value()], name="value")
+        value = apply("DivNoNan", [so_far(total), so_far(count)], name="value")
         update = apply("DivNoNan", [more, further], name="update_op")
         return collected(value, update, metrics_collections, updates_collections)
 
@@ -204,7 +205,7 @@ def _count(chosen, weights, metrics_collections, updates_collections):
         with graph.control_dependencies((checks.assert_rank_in(weights, (0, values.shape.ndims)),)
                                         if values.shape.ndims is not None else ()):
             values = apply("Mul", [values, math_ops.cast(weights, dtypes.float32)])
-    value = array_ops.identity(count.value())
+    value = array_ops.identity(so_far(count))
     return collected(value, count.assign_add(math_ops.reduce_sum(values)), metrics_collections, updates_collections)
 
 
@@ -276,8 +277,8 @@ def mean_iou(labels: TensorLike, predictions: TensorLike, num_classes: int, weig
         weights = None if weights is None else _flat(convert_to_tensor(weights))
         total = metric_variable([num_classes, num_classes], dtypes.float64, name="total_confusion_matrix")
         update = total.assign_add(confusion_matrix(labels, predictions, num_classes, dtypes.float64, weights=weights))
-        wrong_and_right = [math_ops.cast(math_ops.reduce_sum(total.value(), axis), dtypes.float32) for axis in (0, 1)]
-        right = math_ops.cast(apply("MatrixDiagPart", [total.value()]), dtypes.float32)
+        wrong_and_right = [math_ops.cast(math_ops.reduce_sum(so_far(total), axis), dtypes.float32) for axis in (0, 1)]
+        right = math_ops.cast(apply("MatrixDiagPart", [so_far(total)]), dtypes.float32)
         union = wrong_and_right[0] + wrong_and_right[1] - right
         present = apply("NotEqual", [union, 0.0])
         number = math_ops.reduce_sum(math_ops.cast(present, dtypes.float32))
@@ -305,8 +306,8 @@ def mean_per_class_accuracy(labels: TensorLike, predictions: TensorLike, num_cla
         if weights is not None:
             weights = math_ops.cast(_flat(convert_to_tensor(weights)), dtypes.float32)
             hits, number = apply("Mul", [hits, weights]), apply("Mul", [number, weights])
-        more = apply("ScatterAdd", [total, labels, number])
-        further = apply("ScatterAdd", [count, labels, hits])
-        value = math_ops.reduce_mean(apply("DivNoNan", [count.value(), total.value()]), name="mean_accuracy")
+        more = scatter_add(total, labels, number)
+        further = scatter_add(count, labels, hits)
+        value = math_ops.reduce_mean(apply("DivNoNan", [so_far(count), so_far(total)]), name="mean_accuracy")
         update = apply("DivNoNan", [further, more], name="update_op")
         return collected(value, update, metrics_collections, updates_collections)

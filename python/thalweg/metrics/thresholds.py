@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from thalweg import dtypes
 from thalweg.graph import graph
 from thalweg.graph.ops import apply, constant, convert_to_tensor
-from thalweg.metrics.metric_variables import aligned, collected, metric_variable, truth_values
+from thalweg.metrics.metric_variables import aligned, collected, metric_variable, so_far, truth_values
 from thalweg.operations import array_ops, checks, math_ops
 from thalweg.operations.broadcast_weights import broadcast_weights
 from thalweg.variables.variable_scopes import variable_scope
@@ -45,7 +45,7 @@ def counts_of(labels: TensorLike, predictions: TensorLike, thresholds: Sequence[
         counted = counted if weights is None else apply("Mul", [counted, weights])
         variable = metric_variable([number], dtypes.float32, name=_KINDS[kind])
         updates[kind] = variable.assign_add(math_ops.reduce_sum(counted, 1))
-        values[kind] = variable.value()
+        values[kind] = so_far(variable)
     return values, updates
 
 

@@ -37,6 +37,11 @@ def relu(features: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         Of the type and shape of `features`.
 
+    Raises
+    ------
+    TypeError
+        Where `features` is of no real type.
+
     Examples
     --------
     >>> with tw.Session() as sess:
@@ -132,6 +137,11 @@ def softplus(features: TensorLike, name: str | None = None) -> Tensor:
     -------
     Tensor
         Of the type and shape of `features`.
+
+    Raises
+    ------
+    TypeError
+        Where `features` is of no floating type.
 
     Examples
     --------

@@ -314,6 +314,11 @@ def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         A scalar of the type of `t`.
 
+    Raises
+    ------
+    TypeError
+        Where `t` is of no floating type.
+
     Examples
     --------
     >>> with tw.Session() as sess:

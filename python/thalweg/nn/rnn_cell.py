@@ -86,6 +86,11 @@ class GRUCell(LayerRNNCell):
     **kwargs
         What Layer takes.
 
+    Raises
+    ------
+    ValueError
+        Where the last dimension of the inputs is not known when the cell is first called.
+
     Examples
     --------
     >>> cell = tw.nn.rnn_cell.GRUCell(3)
@@ -148,6 +153,11 @@ class BasicLSTMCell(LayerRNNCell):
         Type of the variables; that of the inputs by default.
     **kwargs
         What Layer takes.
+
+    Raises
+    ------
+    ValueError
+        Where the last dimension of the inputs is not known when the cell is first called.
 
     Examples
     --------

@@ -132,6 +132,11 @@ def nce_loss(weights: TensorLike, biases: TensorLike, labels: TensorLike, inputs
     Tensor
         A loss for each row, [batch].
 
+    Raises
+    ------
+    ValueError
+        Where the rows of `weights` and `inputs` differ in size.
+
     Examples
     --------
     >>> with tw.Session() as sess:

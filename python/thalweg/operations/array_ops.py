@@ -38,8 +38,14 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = No
     Returns
     -------
     Tensor
-        Of type `dtype` and static shape `shape`. A step that needs it and was not given it ends with
-        errors.InvalidArgumentError; a value of another shape is a ValueError.
+        Of type `dtype` and static shape `shape`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        From a step that needs the value and was not given it.
+    ValueError
+        From a step that was given a value of another shape.
 
     Examples
     --------
@@ -128,6 +134,11 @@ def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         Of the type and shape of `input`.
 
+    Raises
+    ------
+    ValueError
+        Where `input` is None.
+
     Examples
     --------
     >>> x = tw.constant(3.0)
@@ -213,6 +224,11 @@ def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = dtyp
     -------
     Tensor
         A vector of type `out_type` with a size for each dimension.
+
+    Raises
+    ------
+    ValueError
+        Where `input` is None.
 
     Examples
     --------
@@ -904,8 +920,12 @@ def gather(params: TensorLike, indices: TensorLike, validate_indices: bool | Non
     Returns
     -------
     Tensor
-        Of the type of `params`; the dimensions of `indices` stand in the place of `axis`. An index beyond the dimension ends a step with
-        errors.InvalidArgumentError.
+        Of the type of `params`; the dimensions of `indices` stand in the place of `axis`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        From a step with an index beyond the dimension.
 
     Examples
     --------

@@ -256,6 +256,13 @@ def clip_by_value(t: TensorLike, clip_value_min: TensorLike, clip_value_max: Ten
     Tensor or IndexedSlices
         As `t`.
 
+    Raises
+    ------
+    TypeError
+        Where a limit is of another type than `t`.
+    ValueError
+        Where the shapes do not broadcast.
+
     Examples
     --------
     >>> with tw.Session() as sess:

@@ -648,7 +648,16 @@ def pow_(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     Returns
     -------
     Tensor
-        Of their type, of the shape that both broadcast to. A negative power of integers ends a step with errors.InvalidArgumentError.
+        Of their type, of the shape that both broadcast to.
+
+    Raises
+    ------
+    TypeError
+        Where `x` is of no numeric type, or `y` of another type than `x`.
+    ValueError
+        Where the shapes do not broadcast.
+    InvalidArgumentError
+        From a step with a negative power of integers.
 
     Examples
     --------
@@ -754,6 +763,11 @@ def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     Tensor
         Of the type and shape of `x`; real values lie between 0 and 1.
 
+    Raises
+    ------
+    TypeError
+        Where `x` holds integers or text.
+
     Examples
     --------
     >>> with tw.Session() as sess:
@@ -776,6 +790,11 @@ def tanh(x: TensorLike, name: str | None = None) -> Tensor:
     -------
     Tensor
         Of the type and shape of `x`; real values lie between -1 and 1.
+
+    Raises
+    ------
+    TypeError
+        Where `x` holds integers or text.
 
     Examples
     --------

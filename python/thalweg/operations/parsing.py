@@ -53,6 +53,11 @@ class FixedLenFeature(NamedTuple):
     default_value : value of that shape and type, optional
         Stands for a feature that is not there; without it that ends a step with errors.InvalidArgumentError.
 
+    Raises
+    ------
+    ValueError
+        From the parser, where the first dimension of `shape` is None.
+
     Examples
     --------
     >>> tw.FixedLenFeature([], tw.int64, default_value=0)

@@ -156,6 +156,11 @@ class RandomNormal(Initializer):
     dtype : DType, optional
         Of a variable that names none.
 
+    Raises
+    ------
+    TypeError
+        From a call for a type that is no floating type.
+
     Examples
     --------
     >>> v = tw.get_variable("v", [100], initializer=tw.random_normal_initializer(5.0, 0.1))
@@ -184,6 +189,11 @@ class TruncatedNormal(RandomNormal):
         As for truncated_normal.
     dtype : DType, optional
         Of a variable that names none.
+
+    Raises
+    ------
+    TypeError
+        From a call for a type that is no floating type.
 
     Examples
     --------

@@ -689,6 +689,11 @@ def global_variables_initializer() -> Operation:
     Operation
         Of the variables that there are now: make it last.
 
+    Raises
+    ------
+    RuntimeError
+        Where the graph is finalized.
+
     Examples
     --------
     >>> v = tw.Variable(3.0)
@@ -707,6 +712,11 @@ def local_variables_initializer() -> Operation:
     Returns
     -------
     Operation
+
+    Raises
+    ------
+    RuntimeError
+        Where the graph is finalized.
 
     Examples
     --------

@@ -10,7 +10,7 @@ namespace {
 
 using T = THALWEG_LINALG_TYPE;
 using Real = ::Eigen::NumTraits<T>::Real;
-using Matrix = ::Eigen::Matrix<T, ::Eigen::Dynamic, ::Eigen::Dynamic>;
+using Matrix = ColumnMatrix<T>;
 
 // out [rows, columns] = h diag(core, 1) for reflections h of a bidiagonalization.
 template <class Reflections>

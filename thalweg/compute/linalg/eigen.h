@@ -19,6 +19,11 @@ namespace thalweg::compute {
 template <class T>
 using RowMatrix = ::Eigen::Matrix<T, ::Eigen::Dynamic, ::Eigen::Dynamic, ::Eigen::RowMajor>;
 
+// Of QR, singular values and eigenvalues. Their reflections go column by column, and are one set of
+// templates for all decompositions of a unit only if the matrices are of one order.
+template <class T>
+using ColumnMatrix = ::Eigen::Matrix<T, ::Eigen::Dynamic, ::Eigen::Dynamic>;
+
 template <class T>
 ::Eigen::Map<const RowMatrix<T>> In(const void* data, int64_t rows, int64_t columns) {
   return {static_cast<const T*>(data), rows, columns};

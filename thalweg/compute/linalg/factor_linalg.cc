@@ -140,6 +140,36 @@ LinalgResult Factor<T>::TriangularSolve(int64_t n, int64_t k, const void* a, con
   });
 }
 
+// Least squares by the smaller of the two Gramians.
+template <>
+LinalgResult Factor<T>::NormalEquations(int64_t m, int64_t n, int64_t k, const void* a,
+                                        const void* rhs, double l2, void* out) {
+  return Guarded([&] {
+    const auto matrix = In<T>(a, m, n);
+    const auto right = In<T>(rhs, m, k);
+    auto x = Out<T>(out, n, k);
+    const bool is_tall = m >= n;
+    Matrix gramian;
+    if (is_tall) {
+      gramian.noalias() = matrix.adjoint() * matrix;
+    } else {
+      gramian.noalias() = matrix * matrix.adjoint();
+    }
+    gramian.diagonal().array() += T(static_cast<Real>(l2));
+    const ::Eigen::LLT<Matrix> llt(gramian);
+    if (llt.info() != ::Eigen::Success) return false;
+    if (is_tall) {
+      x.noalias() = matrix.adjoint() * right;
+      llt.solveInPlace(x);
+    } else {
+      Matrix y = right;
+      llt.solveInPlace(y);
+      x.noalias() = matrix.adjoint() * y;
+    }
+    return true;
+  });
+}
+
 template struct Factor<T>;
 
 }  // namespace thalweg::compute

@@ -21,6 +21,9 @@ struct Factor {
                             void* out);
   static LinalgResult TriangularSolve(int64_t n, int64_t k, const void* a, const void* rhs,
                                       bool lower, bool adjoint, void* out);
+  // Of a matrix with elements.
+  static LinalgResult NormalEquations(int64_t m, int64_t n, int64_t k, const void* a,
+                                      const void* rhs, double l2, void* out);
 };
 
 template <class T>

@@ -11,6 +11,7 @@ namespace {
 
 using T = THALWEG_LINALG_TYPE;
 using Complex = std::complex<T>;
+using Matrix = ColumnMatrix<T>;
 
 }  // namespace
 
@@ -20,7 +21,7 @@ LinalgResult Spectral<T>::Eigen(int64_t n, const void* a, void* e, void* v) {
     if (n == 0) return true;
     const auto matrix = In<T>(a, n, n);
     if (!matrix.allFinite()) return false;
-    const ::Eigen::EigenSolver<RowMatrix<T>> solver(matrix, v != nullptr);
+    const ::Eigen::EigenSolver<Matrix> solver(matrix, v != nullptr);
     if (solver.info() != ::Eigen::Success) return false;
     Out<Complex>(e, n, 1) = solver.eigenvalues();
     if (v != nullptr) Out<Complex>(v, n, n) = solver.eigenvectors();

@@ -12,7 +12,7 @@ namespace {
 
 using T = THALWEG_LINALG_TYPE;
 using Real = ::Eigen::NumTraits<T>::Real;
-using Matrix = ::Eigen::Matrix<T, ::Eigen::Dynamic, ::Eigen::Dynamic>;
+using Matrix = ColumnMatrix<T>;
 
 // x = u t u^H with unitary u and upper triangular t.
 struct Schur {

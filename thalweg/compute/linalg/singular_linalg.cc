@@ -8,8 +8,7 @@ namespace thalweg::compute {
 namespace {
 
 using T = THALWEG_LINALG_TYPE;
-// By columns, as the library works inside: for another order it would be compiled a second time.
-using Matrix = ::Eigen::Matrix<T, ::Eigen::Dynamic, ::Eigen::Dynamic>;
+using Matrix = ColumnMatrix<T>;
 
 }  // namespace
 

@@ -8,7 +8,7 @@ namespace thalweg::compute {
 namespace {
 
 using T = THALWEG_LINALG_TYPE;
-using Matrix = RowMatrix<T>;
+using Matrix = ColumnMatrix<T>;
 
 }  // namespace
 
