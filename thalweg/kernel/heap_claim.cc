@@ -70,7 +70,6 @@ constexpr std::pair<std::string_view, Share> kShares[] = {
     {"CholeskyGrad", {kAll, 1.75}},
     {"CombinedNonMaxSuppression", {1, 2.25}},
     {"ComputeAccidentalHits", {0, 1.25}},
-    {"DecodeJSONExample", {0, 0.25}},
     {"DenseBincount", {kAll, 1.25}},
     {"DenseCountSparseOutput", {0, 19.5}},
     {"DenseToDenseSetOperation", {kAll, 12.25}},
