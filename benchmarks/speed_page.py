@@ -59,7 +59,7 @@ PROCESSOR = """
 
 User and system time of the process for a step, all its threads, median of the processes of each in turn: figures of machines that did
 other work, where the time on the clock says little. They are no times to wait for, and stand beside no goal.
-`python benchmarks/processor.py ROW` measures them, `benchmarks/pipelines.py` says what the rows do. *Others* is TensorFlow 2.21 and, where it
+`python benchmarks/processor.py` measures them, `benchmarks/pipelines.py` says what the rows do. *Others* is TensorFlow 2.21 and, where it
 says so, another variant of ours.
 
 | row | threads | ours | others: time, ours / theirs | machine | measured |

@@ -115,8 +115,13 @@ def test_a_bias_is_centered_first(tmp_path):
                                                 l2_regularization=0.1)
     shrunk.train(_input(NUMBERS), steps=60)
     assert shrunk.get_variable_value("global_step") == 6  # as in TensorFlow 1.15
-    np.testing.assert_allclose([row["predictions"][0] for row in shrunk.predict(_input(None, 1))],
-                               [1.88008, 1.5343, 1.5343, 1.88008, 2.14135], atol=1e-5)
+    several = tw.estimator.BoostedTreesRegressor(_columns(), 2, str(tmp_path / "several"), n_trees=1, max_depth=2, center_bias=True,
+                                                 l2_regularization=0.1)
+    several.train(_input(NUMBERS), steps=60)
+    assert several.get_variable_value("global_step") == 12
+    for model in (shrunk, several):
+        np.testing.assert_allclose([row["predictions"][0] for row in model.predict(_input(None, 1))],
+                                   [1.88008, 1.5343, 1.5343, 1.88008, 2.14135], atol=1e-5)
 
 
 def test_arguments_that_cannot_be(tmp_path):
