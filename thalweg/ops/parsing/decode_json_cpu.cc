@@ -23,7 +23,8 @@ Status DecodeJson(Context& ctx) {
                              i, ")");
     }
     taken += example->size();
-    example->shrink_to_fit();  // the tensor is charged with what its strings have, not with room for more
+    // The tensor is charged with what its strings have, not with room for more.
+    example->shrink_to_fit();
     out->mutable_data<std::string>()[i] = *std::move(example);
     RETURN_IF_ERROR(ctx.step().cancellation->Reason());
   }
