@@ -118,6 +118,52 @@ def linear_classifier_of_many_columns(tf):
     return [found[0], found[2]]
 
 
+def ascended(tf, make, features, labels, steps=80, size=1):
+    """What dual coordinate ascent makes of a linear model: an example a step, as their order within a step is random in 1.15."""
+    features = dict(features, name=np.array(["person %d" % i for i in range(len(labels))]))
+    model = make(tempfile.mkdtemp(), tf.estimator.experimental.LinearSDCA)
+    model.train(inputs(tf, features, labels, None, size), steps=steps)
+    variables = tf.train.list_variables(tf.train.latest_checkpoint(model.model_dir))
+    return [sorted(n for n, _ in variables), {n: model.get_variable_value(n) for n, _ in variables if "weights" in n},
+            {k: float(v) for k, v in model.evaluate(inputs(tf, features, labels)).items()},
+            list(model.predict(inputs(tf, features)))[:3]]
+
+
+def sdca_classifier(tf):
+    features, rich = people()
+    wide = wide_and_deep(tf)[0][:3] + wide_and_deep(tf)[1][:1] + [tf.feature_column.weighted_categorical_column(
+        tf.feature_column.categorical_column_with_identity("level", 4), "weight")]
+    features["level"] = np.arange(len(rich)) % 4
+    names = np.array([0.0, 1.0])[rich]
+    return ascended(tf, lambda folder, sdca: tf.estimator.LinearClassifier(
+        wide, folder, weight_column="weight", optimizer=sdca("name", symmetric_l1_regularization=0.05, symmetric_l2_regularization=0.5)),
+        features, names)
+
+
+def sdca_regressor(tf):
+    features, _ = people()
+    wide, deep = wide_and_deep(tf)
+    made = ascended(tf, lambda folder, sdca: tf.estimator.LinearRegressor(
+        wide[:3] + deep[:1], folder, optimizer=sdca("name", num_loss_partitions=2, num_table_shards=3, adaptive=True)), features,
+        features["hours"] / 10)
+    converged = ascended(tf, lambda folder, sdca: tf.estimator.LinearRegressor(wide[:3] + deep[:1], folder, optimizer=sdca("name")),
+                         features, features["hours"] / 10, steps=400, size=10)
+    return made + [{k: round(converged[2][k], 1) for k in ("average_loss", "prediction/mean")}]
+
+
+def sdca_mistakes(tf):
+    e, sdca = tf.estimator, tf.estimator.experimental.LinearSDCA("name")
+    x = tf.feature_column.numeric_column("x")
+
+    def train(model):
+        return lambda: model().train(inputs(tf, {"x": np.ones(4, np.float32), "name": np.array(list("abcd"))},
+                                            np.ones(4, np.float32)), steps=1)
+    return [raised(made) for made in (
+        train(lambda: e.LinearClassifier([x], n_classes=3, optimizer=sdca)),
+        train(lambda: e.LinearClassifier([x], sparse_combiner="mean", optimizer=sdca)),
+        train(lambda: e.LinearRegressor([x], label_dimension=2, optimizer=sdca)))]
+
+
 def linear_regressor(tf):
     features, rich = people()
     return trained(tf, lambda folder, start: tf.estimator.LinearRegressor(wide_and_deep(tf)[0], folder, warm_start_from=start),
@@ -301,7 +347,8 @@ def parse_specs(tf):
 
 
 CASES = [linear_classifier, linear_classifier_of_three, linear_classifier_weighted, linear_classifier_of_many_columns,
-         linear_regressor, dnn_classifier, dnn_classifier_normalized, dnn_regressor, wide_and_deep_classifier, wide_and_deep_regressor,
+         linear_regressor, sdca_classifier, sdca_regressor, sdca_mistakes, dnn_classifier, dnn_classifier_normalized, dnn_regressor,
+         wide_and_deep_classifier, wide_and_deep_regressor,
          baseline_classifier, baseline_regressor, estimators_of_heads, heads_of_contrib, heads_of_classes, multi_head, mistakes,
          parse_specs]
 

@@ -16,7 +16,7 @@ BUILT = os.path.join(ROOT, "build", "release")
 
 
 def finished(*command, **options):
-    p = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900, check=False, **options)
+    p = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=3600, check=False, **options)
     assert p.returncode == 0, p.stderr[-2000:]
 
 

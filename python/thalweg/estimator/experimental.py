@@ -8,4 +8,5 @@ names.complete(globals(), {
                                 "stop_if_no_decrease_hook stop_if_no_increase_hook",
     "estimator.extenders": "call_logit_fn",
     "estimator.in_memory_evaluation": "InMemoryEvaluatorHook",
-    "estimator.linear": "linear_logit_fn_builder"})
+    "estimator.linear": "linear_logit_fn_builder",
+    "estimator.linear_sdca": "LinearSDCA"})

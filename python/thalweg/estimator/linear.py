@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from thalweg import summary
 from thalweg.estimator.estimator import Estimator
+from thalweg.estimator.linear_sdca import LinearSDCA, loss_of, sdca_train_op
 from thalweg.estimator.model_pieces import SUM, check_features, class_head, get_optimizer_instance, large_parts, regression_head
+from thalweg.estimator.spec import ModeKeys
 from thalweg.feature_column.linear import sums_of
 from thalweg.nn.statistics import zero_fraction
 from thalweg.operations import array_ops
@@ -27,28 +29,39 @@ LEARNING_RATE = 0.2
 
 def linear_logit_fn_builder(units: int, feature_columns: Iterable[Any], sparse_combiner: str = "sum") -> Callable[[Any], Tensor]:
     """A function from features to the logits of a linear model."""
-    def linear_logit_fn(features):
-        to_vars = {}
-        logits = sums_of(features, feature_columns, units, sparse_combiner, cols_to_vars=to_vars, scope="linear_model")
-        bias = to_vars.pop("bias")
-        if units > 1:
-            summary.histogram("bias", bias[0])
-        else:
-            summary.scalar("bias", bias[0][0])
-        weights = [array_ops.reshape(v, [-1]) for variables in to_vars.values() for v in variables]
-        summary.scalar("fraction_of_zero_weights", zero_fraction(array_ops.concat(weights, 0)))
-        return logits
-    return linear_logit_fn
+    return lambda features: _logits(features, feature_columns, units, sparse_combiner)[0]
+
+
+def _logits(features, feature_columns, units, sparse_combiner):
+    """The logits, and {column: its variables, "bias": those of the bias}."""
+    variables = {}
+    logits = sums_of(features, feature_columns, units, sparse_combiner, cols_to_vars=variables, scope="linear_model")
+    bias = variables["bias"][0]
+    if units > 1:
+        summary.histogram("bias", bias)
+    else:
+        summary.scalar("bias", bias[0])
+    weights = [array_ops.reshape(v, [-1]) for column, parts in variables.items() if column != "bias" for v in parts]
+    summary.scalar("fraction_of_zero_weights", zero_fraction(array_ops.concat(weights, 0)))
+    return logits, variables
 
 
 def _model_fn(head, columns, optimizer, partitioner, combiner):
+    sdca_loss = loss_of(head, combiner) if isinstance(optimizer, LinearSDCA) else None
+
     def model_fn(features, labels, mode, config):
         check_features(features)
         with variable_scope("linear", values=list(features.values()), partitioner=partitioner or large_parts(config),
                             use_resource=True):
-            logits = linear_logit_fn_builder(head.logits_dimension, columns, combiner)(features)
-            return head.create_estimator_spec(features=features, mode=mode, labels=labels, logits=logits,
-                                              optimizer=get_optimizer_instance(optimizer, LEARNING_RATE))
+            logits, variables = _logits(features, columns, head.logits_dimension, combiner)
+            if sdca_loss and mode == ModeKeys.TRAIN:
+                step = sdca_train_op(optimizer, sdca_loss, head, features, labels, logits, variables)
+                how = {"train_op_fn": lambda _: step}
+            elif sdca_loss:
+                how = {}
+            else:
+                how = {"optimizer": get_optimizer_instance(optimizer, LEARNING_RATE)}
+            return head.create_estimator_spec(features=features, mode=mode, labels=labels, logits=logits, **how)
     return model_fn
 
 
@@ -84,7 +97,8 @@ class LinearClassifier(Estimator):
     label_vocabulary : sequence of str, optional
         Names of the classes: labels are strings then.
     optimizer : str or Optimizer or callable
-        "Adagrad", "Adam", "Ftrl", "RMSProp" or "SGD"; an optimizer, or a function that gives one.
+        "Adagrad", "Adam", "Ftrl", "RMSProp" or "SGD"; an optimizer, or a function that gives one. Or a
+        LinearSDCA.
     config : RunConfig, optional
         How sessions run and what they save.
     partitioner : callable, optional

@@ -35,7 +35,8 @@ def _collection(name, items):
         else:
             made.node_list.value.extend(_element_name(i) for i in items)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        logging.warning(f"The collection {name!r} is left out of the MetaGraph, which has no place for its items: {error}")
+        if name != graph_module.GraphKeys.SAVEABLE_OBJECTS:  # the SaverDef names the nodes that save and restore these
+            logging.warning(f"The collection {name!r} is left out of the MetaGraph, which has no place for its items: {error}")
         return None
     return made
 
