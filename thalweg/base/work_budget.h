@@ -9,6 +9,7 @@
 //
 // Errors: DeadlineExceeded, the reason of a cancellation; both say what was going on. The first one
 // stays. Counts what was visited, for tests and limits.
+// Ownership: points at the clock, the cancellations and the texts of its limits, which outlive it.
 // Threads: one at a time.
 #pragma once
 
