@@ -10,6 +10,8 @@
 // that this library does not know are kept as bytes (OpaqueVariant).
 // Writing: the form of the releases' own Python layer.
 // Errors: InvalidArgument for a malformed message, ResourceExhausted for one that claims too much.
+// Ownership: a Tensor owns its elements; with `borrow` the message points at the tensor's, which
+// outlives it.
 // Threads: any, on distinct messages.
 #pragma once
 
