@@ -3,6 +3,8 @@
 //   ASSIGN_OR_RETURN(AttrValue v, AttrValueFromProto(message));
 // Errors: InvalidArgument for a message without a value, a list of several kinds, a type that does
 // not exist, functions nested too deep; those of tensor_proto.h.
+// Ownership: the value owns what it has read; with `borrow` (tensor_proto.h) the message points
+// into it.
 // Threads: any, distinct messages.
 #pragma once
 
