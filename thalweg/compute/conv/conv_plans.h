@@ -7,6 +7,7 @@
 //   Conv2D(work, dtype, shape, x, filter, y, {}, &plans);
 //
 // Threads: any.
+// Errors: none; null or false where oneDNN has nothing or refuses.
 // Ownership: a plan lives as long as somebody holds it; the newest kMost are kept.
 #pragma once
 

@@ -8,6 +8,7 @@
 // it.
 // Errors: InvalidArgument for an image without pixels, of other than 1 (gray), 3 (RGB) or 4 (RGBA)
 // channels, or of more than 1 GiB.
+// Ownership: the file is the caller's.
 // Threads: any.
 #pragma once
 

@@ -6,6 +6,7 @@
 //
 // Errors: InvalidArgument for a bad pattern; Unimplemented where libthalweg_re2.so, which holds
 // RE2, is not beside the library.
+// Ownership: a Regex shares its pattern with its copies.
 // Threads: a Regex may be used by several at once.
 #pragma once
 
