@@ -7,6 +7,9 @@
 //
 // Sorted by name in each directory; none is no error, nor is a directory that cannot be listed.
 // A pattern with an unclosed '[' matches nothing.
+// Ownership: values; the file system is used during the call.
+// Threads: any.
+// Errors: the file system's, but for a directory that cannot be listed.
 #pragma once
 
 #include <string>

@@ -8,6 +8,7 @@
 //
 // `at` is where the record begins in its file, for messages.
 // Errors: DataLoss for what does not match its checksum.
+// Ownership: values; nothing of the bytes is kept.
 // Threads: any.
 #pragma once
 

@@ -10,6 +10,7 @@
 // Tensors are kept until Finish.
 // Errors: InvalidArgument for a slice given twice, Unimplemented for types that the format has not,
 // what the file system says.
+// Ownership: copies values as they come; the file system outlives it.
 // Threads: one.
 #pragma once
 
