@@ -3,6 +3,7 @@
 // of steps before the accumulator's own global step are stale and dropped; each take moves that
 // step on by one. Takes wait, in their order, until enough gradients are there.
 // Errors: InvalidArgument when dtype or shape of a gradient is not the accumulator's.
+// Ownership: shared by the container and who waits; it owns the sum until a take moves it out.
 // Threads: any.
 #pragma once
 

@@ -11,6 +11,8 @@
 // Errors: InvalidArgument for what does not fit; Cancelled from an Insert after Close and from a
 // second Close; OutOfRange from a take that can no longer get its elements. An Insert that fails
 // changes nothing.
+// Ownership: shared by the container and who waits; elements share the rows' buffers where these
+// are large.
 // Threads: any.
 #pragma once
 

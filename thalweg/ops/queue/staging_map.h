@@ -12,6 +12,7 @@
 // there already is dropped, as TensorFlow does. Tensors are shared, never copied.
 // Errors: InvalidArgument for an index out of bounds, set already or taken already, and for other
 // types than were put in; ResourceExhausted for a Put of more bytes than the bound.
+// Ownership: shared by the container and who waits; elements share the buffers they came with.
 // Threads: any.
 #pragma once
 
