@@ -9,6 +9,8 @@
 // Errors: ResourceExhausted where the limits are passed for certain, InvalidArgument for a function
 // that calls itself whatever the values are ("f -> g -> f"). What depends on a condition, or cannot
 // be looked at, counts for as little as it may be.
+// Ownership: expander, library and options outlive it; it shares the registry and keeps pointers to
+// bodies of the library.
 // Threads: one.
 #pragma once
 

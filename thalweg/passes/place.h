@@ -11,6 +11,8 @@
 // group that no device can run are nobody's concern until a step needs them.
 // Errors: NotFound for a node without any kernel, InvalidArgument that names nodes, constraints and
 // kernels when nothing is left.
+// Ownership: devices, registry and log outlive a placer, which points at nodes of the user's graph,
+// too.
 // Threads: all calls from any thread.
 #pragma once
 

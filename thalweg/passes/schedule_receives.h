@@ -7,6 +7,9 @@
 //   RETURN_IF_ERROR(ScheduleReceives(&parts));
 //
 // Small values, those whose size is not known, and those read in loops come as before.
+// Ownership: adds control edges to the parts' own graphs, which nobody else has yet.
+// Threads: as pass.h: one.
+// Errors: those of the step's budget; beyond its own limit of work what is left stays as it was.
 #pragma once
 
 #include <string>
