@@ -17,6 +17,8 @@
 // went wrong in the background is the error of the next Save or Wait. A checkpoint that does not
 // fit is refused with every difference before anything is restored, where its index can be read
 // here; else with the first that its reader meets.
+// Ownership: nodes belong to the graph; it shares its list of checkpoints with what is written in
+// the background, which holds the values.
 // Threads: one at a time. The destructor waits for what is written, as long as `patience`.
 #pragma once
 
