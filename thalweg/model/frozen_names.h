@@ -7,6 +7,10 @@
 // A node that has such a name and is another one gets a new name. Characters that no node may have
 // become '_'. Inputs that nothing reads are placeholders, those with a default have it. Attributes
 // that begin with '_' go: they say where a node was made or shall run.
+// Ownership: changes the caller's `frozen`; all else is read during the call.
+// Threads: any, on distinct graphs.
+// Errors: InvalidArgument for an input or output that the message cannot name; it is half renamed
+// then.
 #pragma once
 
 #include <string>
