@@ -11,9 +11,9 @@
 // Ownership: a Task owns nothing: its object lives until it has run; ScheduleClosure owns the copy
 // it makes.
 // Threads: all calls from any thread.
-// Ordering: what came before Schedule(t) is visible to t.
 // Errors: a task must not throw. A queue runs every task it took, also those taken before its
 // destruction began.
+// Ordering: what came before Schedule(t) is visible to t.
 #pragma once
 
 #include <cstdint>

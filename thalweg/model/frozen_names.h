@@ -9,8 +9,7 @@
 // that begin with '_' go: they say where a node was made or shall run.
 // Ownership: changes the caller's `frozen`; all else is read during the call.
 // Threads: any, on distinct graphs.
-// Errors: InvalidArgument for an input or output that the message cannot name; it is half renamed
-// then.
+// Errors: those of writing an input's default into the graph (tensor/tensor_proto.h).
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 //   RETURN_IF_ERROR(ScheduleReceives(&parts));
 //
 // Small values, those whose size is not known, and those read in loops come as before.
-// Ownership: adds control edges to the parts' own graphs, which nobody else has yet.
+// Ownership: gives parts that change new graphs in the place of theirs.
 // Threads: as pass.h: one.
 // Errors: those of the step's budget; beyond its own limit of work what is left stays as it was.
 #pragma once

@@ -9,8 +9,8 @@
 //
 // Ownership: values.
 // Threads: any; no state.
-// Errors: InvalidArgument for numbers that the type cannot hold, ResourceExhausted; differences are
-// told in words.
+// Errors: InvalidArgument for more or fewer values than the shape has, and for types without
+// numbers; ResourceExhausted. Differences are told in words.
 #pragma once
 
 #include <complex>

@@ -7,7 +7,7 @@
 //
 // Ownership: tables are static; FindMethod points into them.
 // Threads: any.
-// Errors: none; null for a method that is not there, whose caller says Unimplemented.
+// Errors: none; null for a method that is not there.
 #pragma once
 
 #include <array>

@@ -10,8 +10,8 @@
 // that tensors are not copied.
 // Ownership: the bytes are released when the last slice has gone, on any thread.
 // Threads: one at a time.
-// Errors: Add and BytesOfAll say false or 0 for what cannot be read; whoever calls answers
-// InvalidArgument.
+// Errors: Add says false, BytesOfAll 0 for what cannot be read; whoever asks ends the call with
+// INTERNAL.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
