@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verbs of `thalweg` do. Each writes its result to standard output or a file and throws
-// FileError or tw::Error.
+// What the verbs of `thalweg` do. Each writes its result to standard output or a file.
+// Ownership: arguments are read during the call.
+// Threads: the main one.
+// Errors: throws FileError for a file, tw::Error for what the library refuses.
 #pragma once
 
 #include <cstdint>

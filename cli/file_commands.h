@@ -6,6 +6,8 @@
 //   AddCheckpoint(app);
 //   app.parse("checkpoint ls model-7");
 //
+// Ownership: the parser owns the verbs and what they are given.
+// Threads: the main one.
 // Errors: WorkError.
 #pragma once
 

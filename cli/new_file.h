@@ -7,6 +7,7 @@
 //
 // Ownership: without Keep, the destructor removes what was written.
 // Threads: one.
+// Errors: throws FileError where the file is there already, or cannot be renamed to its name.
 #pragma once
 
 #include <unistd.h>

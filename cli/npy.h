@@ -8,6 +8,9 @@
 // Little-endian numbers in C order, and texts: read as bytes (S) or UTF-8 (U), without the zeros at
 // their ends, written as bytes. Objects and structures are refused. An .npz is a zip
 // archive whose members are stored, not compressed, each below 4 GB.
+// Ownership: arrays own their memory.
+// Threads: any, on distinct files.
+// Errors: throws FileError that names the file and what is wrong in it.
 #pragma once
 
 #include <stdexcept>

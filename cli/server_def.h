@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ServerDefBytes: which task of which cluster, as the bytes of a ServerDef message.
+// Ownership: the bytes are the caller's.
+// Threads: any; no state.
+// Errors: throws tw::Error where the message cannot be made.
 #pragma once
 
 #include <map>

@@ -1,8 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The example in the leading comment of every header is code that compiles, and each of its labels begins a line.
+"""The leading comment of every header says who owns what, which threads may call and which errors come, and its example compiles.
 
     check_banners.py [--write FILE] [HEADER ...]
+
+Each of the labels Ownership, Threads and Errors begins a line of that comment, once, with something behind it: "none" counts, silence
+does not. Ordering may stand beside them. Two kinds of headers owe no labels, and both are told by the header itself:
+
+    test_*.h                    what tests share: it lives and fails with its test
+    no function and no class    there are constants, macros, enums and names for types only, which nobody owns and which cannot fail
+
+Where a header declares something that returns a Status, a Result or a TwCode, "Errors: none" alone is no answer: it says where those
+errors come from ("none of its own; ...").
 
 An example is what is indented by three blanks in that comment. Each becomes a function body in a namespace of its own, all of them one
 source, which the compiler parses (-fsyntax-only, some seconds). In an example
@@ -18,8 +27,8 @@ What an example takes for granted (`ctx`, `allocator`, `graph`) is declared in t
     thalweg/graph/y.h     top; Status F(int)   it is made of definitions; `global`: of macros that open the namespace
     thalweg/testing/z.h   void                 it returns nothing: ASSERT_TRUE
 
-The labels are Ownership, Threads, Errors and Ordering. A row whose header is not there is an error too. A header of a component whose
-library is not installed (`needs HEADER`) is left out.
+A row whose header is not there is an error too. A header of a component whose library is not installed (`needs HEADER`) is left out.
+Examples are those of headers below thalweg/ and cli/; labels are asked of every header.
 """
 import functools
 import os
@@ -29,7 +38,11 @@ import sys
 import tempfile
 
 INDENT = 3
+REQUIRED = ("Ownership", "Threads", "Errors")
 BEHIND = re.compile(r"[.;] ((?:Ownership|Threads|Errors|Ordering):)")
+LABEL = re.compile(r"^ (Ownership|Threads|Errors|Ordering):(.*)")
+CLASS = re.compile(r"\b(?:class|struct|union)\b(?:\s*\[\[[^\]]*\]\]|\s+[A-Z_]+\([^)]*\))*\s*[\w:<>, ]*\{")
+MAY_FAIL = re.compile(r"\b(?:Status|Result<.*>|TwCode)\s+\w+\(")  # a function that gives one
 OPTIONS = ("text", "top", "global", "void")
 PRELUDE = '''// Written by tools/check_banners.py.
 #include <gtest/gtest.h>
@@ -60,6 +73,60 @@ def banner(path):
                 break
             lines.append((number, line[2:].rstrip("\n")))
     return lines
+
+
+def block_banner(path):
+    """The same of a header in C, whose comment has a star before each line."""
+    lines = []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if number == 1 and not line.startswith("/*"):
+                break
+            text, end, _ = line.rstrip("\n").partition("*/")
+            lines.append((number, text[2:].rstrip()))
+            if end:
+                break
+    return lines
+
+
+def code_alone(text):
+    """What a header declares: without comments, texts and what the preprocessor takes."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
+    text = re.sub(r"(?m)^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", text)
+    return re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text)
+
+
+def owes_labels(path, code):
+    if os.path.basename(path).startswith("test_"):
+        return False
+    code = re.sub(r"\b(?:static_assert|sizeof|alignas|alignof|decltype)\s*\([^;]*?\)", "", code)
+    code = re.sub(r"\benum (?:class|struct)\b", "enum", code)
+    code = re.sub(r"\bconstexpr\b[^;(){}]*=[^;]*;", "", code)  # what a constant is may be computed
+    return "(" in code or CLASS.search(code) is not None
+
+
+def labels(path, lines):
+    """Complaints about labels that are not there, stand twice, say nothing, or say none of what there is."""
+    with open(path, encoding="utf-8") as file:
+        code = code_alone(file.read())
+    if not owes_labels(path, code):
+        return []
+    said, problems = {}, []
+    for at, (number, text) in enumerate(lines):
+        found = LABEL.match(text)
+        if not found:
+            continue
+        label, words = found[1], found[2].strip()
+        if label in said:
+            problems.append(f"{path}:{number}: a second '{label}:'")
+        behind = lines[at + 1][1] if at + 1 < len(lines) else ""
+        if not words and (not behind.strip() or LABEL.match(behind)):
+            problems.append(f"{path}:{number}: '{label}:' says nothing")
+        said[label] = (number, words)
+    problems += [f"{path}:1: no line '{label}:' in the leading comment" for label in REQUIRED if label not in said]
+    if re.match(r"none[.;]?$", said.get("Errors", (0, ""))[1]) and MAY_FAIL.search(code):
+        problems.append(f"{path}:{said['Errors'][0]}: 'Errors: none', but {MAY_FAIL.search(code)[0].strip()}...) gives one")
+    return problems
 
 
 def example(lines):
@@ -166,12 +233,16 @@ def has_library(needs):
     return subprocess.run(command, input=question, text=True, capture_output=True).returncode == 0
 
 
-def check(headers, rows):
-    """(the source, [problem], number of examples)."""
-    source, problems, count = Source(rows), [], 0
+def check(headers, rows, with_examples):
+    """(the source, [problem], number of examples, number of headers whose labels are right)."""
+    source, problems, count, labeled = Source(rows), [], 0, 0
     for path in headers:
         lines = banner(path)
-        problems += labels_behind(path, lines)
+        complaints = labels_behind(path, lines) + labels(path, lines or block_banner(path))
+        problems += complaints
+        labeled += not complaints
+        if path not in with_examples:
+            continue
         code = example(lines)
         if not code:
             continue
@@ -181,7 +252,7 @@ def check(headers, rows):
             continue
         count += 1
         source.add(path, code, count)
-    return source, problems, count
+    return source, problems, count, labeled
 
 
 def main(arguments):
@@ -189,9 +260,10 @@ def main(arguments):
     keep = None
     if arguments[:1] == ["--write"]:
         keep, arguments = arguments[1], arguments[2:]
-    headers = arguments or [h for h in git("ls-files", "thalweg/*.h", "cli/*.h").split() if "skeleton" not in h]
+    headers = arguments or git("ls-files", "*.h").split()
+    with_examples = arguments or {h for h in headers if h.startswith(("thalweg/", "cli/")) and "skeleton" not in h}
     rows = read_names("tools/banner_names.txt")
-    source, problems, count = check(headers, rows)
+    source, problems, count, labeled = check(headers, rows, with_examples)
     if not arguments:
         for prefix, _ in rows:
             if prefix not in source.used:
@@ -202,12 +274,13 @@ def main(arguments):
             file.write(source.text())
         flags = ["-std=c++20", "-w", "-fsyntax-only", "-I.", "-Ibuild/release/generated", "-Ibuild/release/generated/include"]
         compiled = subprocess.run(["c++", *flags, path], capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    wrong = []
     if compiled.returncode:
-        problems += [line for line in compiled.stderr.splitlines() if re.search(r"(fatal )?error:", line)] or [compiled.stderr]
-    for problem in problems:
+        wrong = [line for line in compiled.stderr.splitlines() if re.search(r"(fatal )?error:", line)] or [compiled.stderr]
+    for problem in problems + wrong:
         print(problem)
-    print(f"{count - min(count, len(problems))} passed, {len(problems)} failed")
-    return 1 if problems else 0
+    print(f"{labeled + count - min(count, len(wrong))} passed, {len(problems) + len(wrong)} failed")
+    return 1 if problems or wrong else 0
 
 
 if __name__ == "__main__":

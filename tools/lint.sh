@@ -16,7 +16,7 @@ counted "layers" python3 tools/check_layers.py
 counted "sizes" python3 tools/check_sizes.py
 counted "wording" python3 tools/check_text.py
 counted "labels, links and tests that documents name" python3 tools/check_docs.py
-counted "examples of headers" python3 tools/check_banners.py
+counted "labels and examples of headers" python3 tools/check_banners.py
 counted "format" bash -c format
 counted "Python sources" bash -c python_sources
 counted "types of the public surface" bash -c public_types

@@ -5,6 +5,8 @@
 //   if (digits.train.labels.empty()) return 1;            // could not be read
 //   const float* image = &digits.train.images[64 * row];  // 8x8 values in [0, 1]
 //
+// Ownership: a value.
+// Threads: any; no state.
 // Errors: a missing or damaged file leaves all parts empty.
 #pragma once
 

@@ -5,6 +5,8 @@
 //   DigitsNet net(g);
 //   int rc = net.TrainAndTest(net.Dense(net.images, 64, 10), 30, 0.95);
 //
+// Ownership: the graph outlives it, and owns the nodes.
+// Threads: the caller's alone.
 // Errors: thrown as tw::Error.
 #pragma once
 

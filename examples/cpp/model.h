@@ -6,6 +6,8 @@
 //   tw::Output y = model.Dense(x, 784, 10);
 //   return model.Train(loss, tw::Optimizer::Adam(1e-3), 100, 0.5, feeds, 64, "images");
 //
+// Ownership: the graph outlives it, and owns the nodes.
+// Threads: the caller's alone.
 // Errors: thrown as tw::Error.
 #pragma once
 

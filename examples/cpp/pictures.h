@@ -6,6 +6,8 @@
 //   pictures.folder();   // pictures.folder() + "/train/7/12.jpg"
 //   pictures.classes();  // the names of the folders in "train", sorted
 //
+// Ownership: the user's folder stays; the one it wrote itself goes with it.
+// Threads: the caller's alone.
 // Errors: thrown as tw::Error and std::filesystem::filesystem_error.
 #pragma once
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the files of the extension share: the objects that Python sees, and how values and errors
-// cross the border. Only the C ABI is used; every function here is called with the GIL held.
+// cross the border. Only the C ABI is used.
+// Ownership: objects own their handles and hold their graph; functions give new references, and
+// borrow their arguments.
+// Threads: with the GIL held.
+// Errors: null or false with a Python error set.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Protocol messages between Python and the core, in both directions (message.cc, message_maker.cc).
+// Ownership: a tree is its root's, which Python owns; a part holds its root.
+// Threads: with the GIL held.
+// Errors: null with a Python error set.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a model of Python is, for the sources that make it: model.cc runs it, model_verbs.cc looks
 // into it and writes it.
+// Ownership: a Model and the callables of its signatures share the state, which owns the model and
+// the names.
+// Threads: with the GIL held, which a run lets go.
+// Errors: null, false or -1 with a Python error set.
 #pragma once
 
 #include <memory>

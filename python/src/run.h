@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run of a session: find or make the prepared callable, convert the feeds, run, build the
 // results. `self` is a Session everywhere.
+// Ownership: a session shares its prepared requests with its callables; TensorHandles frees what
+// nobody took.
+// Threads: with the GIL held, which a run lets go: whoever runs holds the session meanwhile.
+// Errors: null or false with a Python error set.
 #pragma once
 
 #include <array>

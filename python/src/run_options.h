@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of one run, and runs without Python's lock that Ctrl-C ends.
+// Ownership: the main thread's options are the session's or model's; others are this object's.
+// Threads: one object by the thread that made it; `run` goes without the GIL.
+// Errors: false with a Python error set; Ctrl-C cancels the run and becomes KeyboardInterrupt.
 #pragma once
 
 #include <memory>

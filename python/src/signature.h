@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Session.run was asked for. A Key identifies fetches and feeds in their nested structure
 // cheaply enough to be computed in every call; a Request is what it means, worked out once.
+// Ownership: a request holds the objects that its key knows by address; a key alone holds none.
+// Threads: with the GIL held.
+// Errors: null or false with a Python error set.
 #pragma once
 
 #include <cstdint>

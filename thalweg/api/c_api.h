@@ -5,15 +5,17 @@
  *
  * Handles are opaque. A function that makes something returns it, and NULL after an error;
  * functions that only do something return the code (TW_OK = 0). `status` may be NULL when the
- * reason is of no interest; otherwise it is set on every call. Strings in are copied; strings out
- * live as long as the handle they come from, or until its next change. Names are UTF-8,
- * zero-terminated. Nothing here throws, aborts or exits. A NULL where something is needed is
- * INVALID_ARGUMENT, and the empty answer (NULL, "", 0) of a function without a status.
+ * reason is of no interest; otherwise it is set on every call. Names are UTF-8, zero-terminated.
+ * Functions are only added; tw_abi_version() changes when that promise is broken.
  *
+ * Ownership: a handle is the caller's until its _free function. Strings in are copied; strings out
+ * live as long as the handle they come from, or until its next change.
  * Threads: all functions on a TwEnvironment, TwGraph or TwSession may be called from any thread at
  * once. Tensors are immutable once shared. A TwStatus, TwNodeBuilder or TwRunOptions belongs to one
- * thread at a time. Versions: functions are only added. tw_abi_version() changes when that promise
- * is broken. */
+ * thread at a time.
+ * Errors: a TwCode and the message in `status`. A NULL where something is needed is
+ * INVALID_ARGUMENT, and the empty answer (NULL, "", 0) of a function without a status. Nothing here
+ * throws, aborts or exits. */
 #ifndef THALWEG_C_API_H_
 #define THALWEG_C_API_H_
 

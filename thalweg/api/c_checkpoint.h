@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The part of the C ABI (c_api.h, which includes it) that saves variables, restores them and reads
- * checkpoints, of formats V2 and V1. */
+ * checkpoints, of formats V2 and V1.
+ * Ownership: savers, readers and differences are the caller's until their _free functions; texts
+ * are theirs. The graph outlives its savers.
+ * Threads: a saver and what it gives from one at a time; a reader from any.
+ * Errors: NOT_FOUND, DATA_LOSS and INVALID_ARGUMENT with file and tensor, those of the session. */
 #ifndef THALWEG_C_CHECKPOINT_H_
 #define THALWEG_C_CHECKPOINT_H_
 

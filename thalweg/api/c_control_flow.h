@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The part of the C ABI (c_api.h, which includes it) that builds loops and conditionals. Their
  * bodies are functions (tw_function_body_new): each is built from its arguments and from what it
- * reads outside, which need not be the same tensors in all of them. Gradients go through them. */
+ * reads outside, which need not be the same tensors in all of them. Gradients go through them.
+ * Ownership: nodes are the graph's; the bodies stay the caller's, who frees them.
+ * Threads: as for a TwGraph; a body by one at a time.
+ * Errors: INVALID_ARGUMENT that names what does not fit; nothing is added then. */
 #ifndef THALWEG_C_CONTROL_FLOW_H_
 #define THALWEG_C_CONTROL_FLOW_H_
 

@@ -13,11 +13,12 @@
  *   next.node = tw_dataset_get_next(b, lines, tw_dataset_make_one_shot_iterator(b, lines));
  *   if (tw_dataset_builder_check(b, status) != TW_OK) ...
  *
- * Errors: the first one sticks to the builder: later calls do nothing and give NULL. The message
- * begins with the stage. An element that cannot be made is an error of the step that asks for it.
  * Ownership: datasets and the bodies of functions are the builder's; the nodes are the graph's,
  * which may be run when the builder is gone.
- * Threads: a builder belongs to one thread at a time. */
+ * Threads: a builder belongs to one thread at a time.
+ * Errors: the first one sticks to the builder: later calls do nothing and give NULL. The message
+ * begins with the stage. An element that cannot be made is an error of the step that asks for
+ * it. */
 #ifndef THALWEG_C_DATASET_H_
 #define THALWEG_C_DATASET_H_
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The part of the C ABI (c_api.h, which includes it) for files of tensors, records and events:
  * looking into them and checking them, and the records that they are made of. Results are JSON,
- * which the command `thalweg` shows. */
+ * which the command `thalweg` shows.
+ * Ownership: buffers, readers and files are the caller's until their _free functions.
+ * Threads: any; one reader or file from one at a time.
+ * Errors: NOT_FOUND, DATA_LOSS and what else the files give, with the path; CANCELLED where
+ * `progress` says so. */
 #ifndef THALWEG_C_FILES_H_
 #define THALWEG_C_FILES_H_
 

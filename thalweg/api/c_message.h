@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The part of the C ABI (c_api.h, which includes it) for protocol messages of every type that
- * TensorFlow 1.15 and 2.21 write, as trees. */
+ * TensorFlow 1.15 and 2.21 write, as trees.
+ * Ownership: a tree is the caller's until tw_message_free, and owns its parts, texts and values.
+ * Threads: any may read; one at a time fills a message in.
+ * Errors: INVALID_ARGUMENT with byte and field, NOT_FOUND for a type that is not known. */
 #ifndef THALWEG_C_MESSAGE_H_
 #define THALWEG_C_MESSAGE_H_
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The part of the C ABI (c_api.h, which includes it) that loads a model, which is a SavedModel, a
- * MetaGraph beside its checkpoint or a GraphDef, and runs it by name. */
+ * MetaGraph beside its checkpoint or a GraphDef, and runs it by name.
+ * Ownership: a model is the caller's until tw_model_free; graph, session, texts and dims are its.
+ * Threads: all functions on one model from any at once, but tw_model_free.
+ * Errors: begin with the path; those of a run name the signature and the input. */
 #ifndef THALWEG_C_MODEL_H_
 #define THALWEG_C_MODEL_H_
 

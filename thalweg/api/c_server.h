@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The part of the C ABI (c_api.h, which includes it) for servers: one task of a cluster each,
- * driven by TensorFlow's protocol. */
+ * driven by TensorFlow's protocol.
+ * Ownership: a server is the caller's until tw_server_free, and has an environment of its own.
+ * Threads: all functions on one server from any at once, but tw_server_free.
+ * Errors: INVALID_ARGUMENT for options and cluster, UNAVAILABLE for a port that is taken. */
 #ifndef THALWEG_C_SERVER_H_
 #define THALWEG_C_SERVER_H_
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What all parts of the C ABI (c_api.h) speak of: the opaque handles, codes and element types. */
+ * What all parts of the C ABI (c_api.h) speak of: the opaque handles, codes and element types.
+ * Ownership: a TwNode is its graph's, all other handles are the caller's until they are freed.
+ * Threads: as c_api.h says of each handle.
+ * Errors: TwCode, in which TW_OK is none. */
 #ifndef THALWEG_C_TYPES_H_
 #define THALWEG_C_TYPES_H_
 

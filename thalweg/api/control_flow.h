@@ -11,9 +11,9 @@
 //       [&] { return tw::Outputs{b}; })[0];
 //
 // Gradients go through them: g.Gradients({last[1]}, {w}).
-// Errors: as of Graph, the first one sticks; one of a loop names the variable.
 // Ownership: none.
 // Threads: as of Graph.
+// Errors: as of Graph, the first one sticks; one of a loop names the variable.
 #pragma once
 
 #include <functional>

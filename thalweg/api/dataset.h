@@ -17,10 +17,10 @@
 // to the graph, `g`, goes into the function. It takes the components one by one, or as Outputs, and
 // gives an Output or Outputs; those of FlatMap and Interleave give a Dataset. What it reads of the
 // graph outside is passed to it.
-// Errors: a stage that cannot be built throws tw::Error that names stage and line; an element that
-// cannot be made is an error of the step that asked for it.
 // Ownership: a Dataset is a handle: copies are the same node. The graph must outlive it.
 // Threads: as of Graph: one at a time.
+// Errors: a stage that cannot be built throws tw::Error that names stage and line; an element that
+// cannot be made is an error of the step that asked for it.
 #pragma once
 
 #include <cstdint>

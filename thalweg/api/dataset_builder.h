@@ -5,10 +5,10 @@
 //     return stage.Same(dataset, "TakeDataset", {stage.Number(count)});
 //   });
 //
-// Errors: the first one of a stage's parts sticks, as in GraphBuilder; the stage's is the
-// builder's.
 // Ownership: datasets and bodies are the builder's.
 // Threads: one at a time.
+// Errors: the first one of a stage's parts sticks, as in GraphBuilder; the stage's is the
+// builder's.
 #pragma once
 
 #include <deque>

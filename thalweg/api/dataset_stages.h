@@ -2,9 +2,9 @@
 // Thalweg's input pipelines for C++: how the stages are made. A part of dataset.h, which programs
 // include, and which has the example.
 //
-// Errors: as dataset.h says.
 // Ownership: as dataset.h says.
 // Threads: as dataset.h says.
+// Errors: as dataset.h says.
 #pragma once
 
 #include "thalweg/dataset.h"

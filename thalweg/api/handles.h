@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the opaque handles of the C ABI are, and how errors get out.
+// Ownership: a handle owns or shares what it holds, until the function that frees it; a TwNode is
+// its graph's Node.
+// Threads: as c_api.h says of each handle.
+// Errors: Guard makes a TwCode and a TwStatus of a Status and of an exception; what callers give
+// wrongly is InvalidArgument.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an embedding program lends to an environment through the C ABI: its threads and its log.
+// Ownership: `host` and `arg` are the embedding program's, which keeps them as long as the
+// environment.
+// Threads: every member from any; so the host's functions are called.
+// Errors: none; a host that drops a task leaves its step waiting.
 #pragma once
 
 #include "thalweg/api/c_api.h"

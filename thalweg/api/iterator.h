@@ -9,11 +9,11 @@
 //   rows.Restore(session, place).OrThrow();  // goes on where it stood
 //   for (const tw::Tensors& element : dataset.Elements()) Use(element[0].scalar<int64_t>());
 //
+// Ownership: an Iterator is a handle: copies are the same place. The graph must outlive it.
+// Threads: as of Graph: one at a time builds; any number of steps share an iterator.
 // Errors: GetNext and Elements throw tw::Error where they cannot be built; an element that cannot
 // be made is the error of the step that asked for it, and thrown in a loop over Elements. Behind
 // the last element steps end with OUT_OF_RANGE, loops just end.
-// Ownership: an Iterator is a handle: copies are the same place. The graph must outlive it.
-// Threads: as of Graph: one at a time builds; any number of steps share an iterator.
 #pragma once
 
 #include <cstddef>

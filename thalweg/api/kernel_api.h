@@ -15,10 +15,12 @@
  *            api->add_kernel(registrar, "Double", "CPU", Double);
  *   }
  *
- * The object exports `tw_register`; tw_environment_load_library calls it once. Functions return 1,
- * or 0 after an error: what they set as the error (fail) reaches the user with node, operation,
- * device and shapes put before it. Threads: a kernel may be called by several threads at once. No
- * exception may leave a function of yours. */
+ * The object exports `tw_register`; tw_environment_load_library calls it once.
+ * Ownership: calls and views are lent for the call; an output's memory is the tensor's.
+ * Threads: a kernel may be called by several threads at once.
+ * Errors: functions return 1, or 0 after an error: what they set as the error (fail) reaches the
+ * user with node, operation, device and shapes put before it. No exception may leave a function of
+ * yours. */
 #ifndef THALWEG_KERNEL_API_H_
 #define THALWEG_KERNEL_API_H_
 

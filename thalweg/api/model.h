@@ -7,9 +7,9 @@
 //   tw::NamedTensors out = model.Run({{"images", images}}).OrThrow();
 //   const float* scores = out.at("scores").data<float>();
 //
-// Errors: as thalweg.h says; their messages begin with the path.
 // Ownership: copies share one model, which goes with the last of them.
 // Threads: any number may run one model at once.
+// Errors: as thalweg.h says; their messages begin with the path.
 #pragma once
 
 #include <map>

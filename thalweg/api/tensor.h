@@ -4,9 +4,9 @@
 //   tw::Tensor t = tw::Tensor::Of<float>({1, 2, 3, 4}, {2, 2});
 //   float first = t.data<float>()[0];
 //
-// Errors: as thalweg.h says; what does not fit throws tw::Error.
 // Ownership: a Tensor is a handle; copies share the elements.
 // Threads: any; elements are written before the tensor is fed or shared.
+// Errors: as thalweg.h says; what does not fit throws tw::Error.
 #pragma once
 
 #include <algorithm>

@@ -12,12 +12,12 @@
 //   std::vector<tw::Tensor> out =
 //       session.Run({{x, tw::Tensor::Of<float>({3, 4}, {1, 2})}}, {y}).OrThrow();
 //
-// Errors: functions return Status or Result<T>; OrThrow() turns an error into the exception
-// tw::Error. Building is written like an expression: the first error of a Graph sticks, later calls
-// do nothing, and Session::Create and Graph::status() report it.
 // Ownership: handles are counted or unique as their C handles are; a Graph may go before its
 // sessions.
 // Threads: as c_api.h says; one thread at a time builds with one tw::Graph object.
+// Errors: functions return Status or Result<T>; OrThrow() turns an error into the exception
+// tw::Error. Building is written like an expression: the first error of a Graph sticks, later calls
+// do nothing, and Session::Create and Graph::status() report it.
 #pragma once
 
 #include "thalweg/attr.h"

@@ -5,11 +5,12 @@
 //
 //   ASSIGN_OR_RETURN(std::vector<GradientValue> g, AddGradients(&graph, {loss}, {w, b}, {}));
 //
+// Ownership: nodes belong to the graph; overrides and steps are used during the call.
+// Threads: as GraphBuilder. Works on the nodes present at the call; depth of the graph is no limit
+// (nothing recurses).
 // Errors: InvalidArgument for a y that is not a real or complex tensor, for operations without a
 // gradient on a path, and, unless allow_unconnected, for an x that no differentiable path reaches:
 // the message shows where the path breaks.
-// Threads: as GraphBuilder. Works on the nodes present at the call; depth of the graph is no limit
-// (nothing recurses).
 #pragma once
 
 #include <functional>

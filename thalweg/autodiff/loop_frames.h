@@ -7,7 +7,9 @@
 //   if (const Frame* loop = frames.Of(node)) ... loop->variables ...
 //
 // Nodes made later are said with Place.
+// Ownership: owns its Frames, which never move; the graph outlives it.
 // Threads: one at a time.
+// Errors: none; a loop of an unusual form has a `flaw`, which the gradient of it tells.
 #pragma once
 
 #include <functional>

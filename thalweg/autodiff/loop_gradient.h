@@ -4,6 +4,8 @@
 // the first and sums up those of its invariants. Loops in loops, and gradients of gradients, are
 // the same again.
 //
+// Ownership: nodes belong to the graph, frames to the run; both outlive it.
+// Threads: as AddGradients: one.
 // Errors: Unimplemented, which names the loop, for a loop of an unusual form.
 #pragma once
 

@@ -4,6 +4,10 @@
 // entered again (invariants), made again (constants, shapes that are known, zeros, the Switches of
 // conditionals), or remembered: pushed to a stack in the forward loop and popped in the other,
 // each value once. A value of a conditional's branch is remembered only where the branch was taken.
+// Ownership: nodes belong to the graph; run and loop outlive it.
+// Threads: as AddGradients: one.
+// Errors: Unimplemented for a node of the gradient that reads another loop, both named; others
+// stick in the builder.
 #pragma once
 
 #include <map>

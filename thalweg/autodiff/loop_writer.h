@@ -8,7 +8,10 @@
 //   w.Finish(i, w.Op("AddV2", {w.body(i), w.Invariant(one)}));
 //   Output last = w.Exit(i);
 //
-// Errors stick in the builder. Every node is placed in the run's frames.
+// Every node is placed in the run's frames.
+// Ownership: nodes belong to the graph; run and frame outlive it.
+// Threads: as AddGradients: one.
+// Errors: those of AddNode stick in the builder.
 #pragma once
 
 #include <string_view>

@@ -2,6 +2,9 @@
 // StackLinks: which loops give values to which others by a Stack, without an edge: what one pushes
 // the other pops. TensorFlow's gradients of while loops remember the iterations in this way, and a
 // GraphDef may bring them along; the walk sees no path there.
+// Ownership: points at frames of LoopFrames.
+// Threads: as for reading a Graph.
+// Errors: none; a Stack whose other end is not found links nothing.
 #pragma once
 
 #include <utility>

@@ -2,6 +2,9 @@
 // SumGradients: the sum of the partials that reach one output over several paths. Sparse rows stay
 // sparse as long as all of them are (their rows are put one after the other); beside a dense one
 // they become dense.
+// Ownership: nodes belong to the builder's graph.
+// Threads: as GraphBuilder: one.
+// Errors: stick in the builder.
 #pragma once
 
 #include <vector>

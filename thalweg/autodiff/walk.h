@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // GradientWalk: the walk backwards from ys to xs through the nodes of one frame: the graph outside
 // of all loops, or the body of one loop. A loop within it is one step of the walk (LoopGradient).
+// Ownership: nodes belong to the graph; the run and what the walk is made with outlive it.
+// Threads: as AddGradients: one.
+// Errors: Unimplemented for an operation without a gradient, NotFound for a name that nobody
+// registered, InvalidArgument for a gradient function's wrong results; those of the budget.
 #pragma once
 
 #include <string>

@@ -3,6 +3,10 @@
 // cancelled for a reason of its own ends with that one.
 //
 //   if (work.cancelled()) return CancelledStep();
+//
+// Ownership: the Status is the caller's.
+// Threads: any; no state.
+// Errors: it makes one, Cancelled; a step that has a reason of its own ends with that.
 #pragma once
 
 #include "thalweg/base/status.h"

@@ -2,6 +2,9 @@
 // CHECK(condition): a bug of ours when false. Nothing that comes from a graph, a feed, a file or a
 // peer may reach one: such input gets a Status. This is the only place of the project that ends the
 // process.
+// Ownership: none; the texts are literals.
+// Threads: any.
+// Errors: none; the process ends, with the condition and its place on standard error.
 #pragma once
 
 namespace thalweg {

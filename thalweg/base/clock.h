@@ -5,7 +5,9 @@
 //   SystemClock clock;
 //   const Deadline end = Deadline::After(clock, std::chrono::milliseconds(50));
 //
+// Ownership: whoever makes a clock keeps it until the last that was given it is gone.
 // Threads: all calls from any thread.
+// Errors: none.
 #pragma once
 
 #include <chrono>

@@ -2,6 +2,11 @@
 // FindComponent: a function of a shared object beside this library, or null where there is none.
 // The object is opened once for the process and never closed.
 //   const auto entry = reinterpret_cast<Entry>(FindComponent("libthalweg_re2.so", "thalweg_re2"));
+//
+// Ownership: what it finds is never closed, so the pointer stays good; the component owns no text
+// it appends.
+// Threads: any.
+// Errors: null where the file or the symbol is not there; nothing says which.
 #pragma once
 
 #include <string>

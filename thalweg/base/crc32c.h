@@ -6,8 +6,10 @@
 //   stored = MaskCrc32c(crc);                        // the form that files hold
 //
 // Files store the masked form because the checksum of data that contains its own checksum is
-// degenerate. Uses the CPU's instruction where it has one (checked at run time), else a table. Any
-// thread, no state.
+// degenerate. Uses the CPU's instruction where it has one (checked at run time), else a table.
+// Ownership: keeps nothing of the bytes.
+// Threads: any; no state.
+// Errors: none.
 #pragma once
 
 #include <cstddef>

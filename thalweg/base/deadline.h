@@ -4,6 +4,10 @@
 //
 //   Deadline end = Deadline::After(clock, std::chrono::seconds(5));
 //   if (end.HasPassed(clock)) return DeadlineExceeded("...");
+//
+// Ownership: a value; it keeps no clock.
+// Threads: any, as an int.
+// Errors: none; whoever finds it passed makes a DeadlineExceeded.
 #pragma once
 
 #include <algorithm>

@@ -4,7 +4,9 @@
 //
 //   if (::unlink(path.c_str()) != 0) return ErrnoStatus("remove", path, errno);
 //
+// Ownership: copies the path into the message.
 // Threads: any.
+// Errors: it makes them; which code stands for which errno is said below.
 #pragma once
 
 #include <string>

@@ -13,7 +13,9 @@
 // Between Prepare() and Cancel() or Wait() the waiter must look at the condition once more: either
 // it sees what the notifier did, or the notifier sees the waiter. (Both sides do a
 // read-modify-write on one counter, which orders them.)
+// Ownership: outlives every thread that is inside one of its calls.
 // Threads: all calls from any thread. A thread prepares for one EventCount at a time.
+// Errors: none.
 #pragma once
 
 #include <atomic>

@@ -2,6 +2,10 @@
 // FarmHash's fingerprints of a string of bytes, of 64 and 128 bits: the same on every machine and
 // in every version, so that they may be stored. Not for secrets.
 //   uint64_t f = Fingerprint64("abc");
+//
+// Ownership: keeps nothing of the bytes.
+// Threads: any; no state.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,9 @@
 //
 //   if (!KeepFirstError(reason, &aborted)) return OkStatus();   // it has ended before
 //
+// Ownership: `kept` is the caller's; the reason is moved into it.
 // Threads: the caller holds the lock of what is kept.
+// Errors: none of its own; an ok `next` is never kept.
 #pragma once
 
 #include <utility>

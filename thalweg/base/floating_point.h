@@ -4,8 +4,10 @@
 //
 // Rounds to nearest and treats denormal inputs and results as zero, which is what TensorFlow's
 // kernels do; the destructor puts back what the thread had, so that an embedding program sees no
-// change. Belongs to one thread. Costs two register writes, and none where the state is right
-// already.
+// change. Costs two register writes, and none where the state is right already.
+// Ownership: lives on the stack of the thread whose state it changes.
+// Threads: one: made and destroyed on the same, the inner one first.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // IdlePoller: what a thread does while the step that it runs has nothing for it, instead of
 // spinning: such as looking for messages of other tasks.
+// Ownership: whoever makes one keeps it until no step runs that was given it.
+// Threads: every member from any.
+// Errors: none.
 #pragma once
 
 #include <functional>

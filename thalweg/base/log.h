@@ -7,7 +7,9 @@
 //
 // A Logger is two words, copied freely; the sink outlives it. A default Logger drops everything.
 // Parts of a message are put together only when the level is wanted.
+// Ownership: a Logger points at its sink, which outlives it and its copies.
 // Threads: a LogSink takes calls from many threads at once.
+// Errors: none; a line that cannot be written is lost.
 #pragma once
 
 #include <string>

@@ -11,6 +11,9 @@
 // Every field that a mutex protects says GUARDED_BY; clang-tidy reports an access without the lock.
 // With gcc the annotations are nothing. No lock is held while a kernel or a callback of somebody
 // else runs.
+// Ownership: a MutexLock holds a reference to its mutex, which outlives it.
+// Threads: any; one that waits for a lock of its own waits for ever.
+// Errors: none.
 #pragma once
 
 #include <chrono>

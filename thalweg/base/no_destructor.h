@@ -6,7 +6,9 @@
 //   NoDestructor<CondVar> changed;
 //   changed->NotifyAll();
 //
+// Ownership: the memory lies in it; what the object itself holds is never given back.
 // Threads: as the object.
+// Errors: those of the object's constructor.
 #pragma once
 
 #include <new>

@@ -5,8 +5,9 @@
 //   ScheduleClosure(queue, [&] { done.Notify(); });
 //   done.Wait();
 //
-// Threads: all calls from any thread; Notify() at most once. The waiter may destroy the object as
-// soon as Wait() returns.
+// Ownership: whoever waits owns it, and may destroy it as soon as Wait() returns.
+// Threads: all calls from any thread; Notify() at most once.
+// Errors: none; a second Notify() is a bug (CHECK).
 // Ordering: what the notifier did before Notify() is visible to whoever saw it notified.
 #pragma once
 

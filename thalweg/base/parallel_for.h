@@ -9,6 +9,9 @@
 // one by one with an atomic counter. The caller takes part and returns when all shards have run; it
 // never waits for a thread to become free. The body must not throw. Nesting is fine. A null queue,
 // or one shard, runs in the caller and allocates nothing.
+// Ownership: the body is the caller's; no thread uses it after the call has returned.
+// Threads: any, several loops at once; the body runs on several.
+// Errors: none; a body keeps its own (base/first_error.h).
 #pragma once
 
 #include <algorithm>

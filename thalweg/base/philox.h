@@ -7,8 +7,10 @@
 //   Philox::Block four = gen.Next();    // 4 x 32 random bits; the counter goes up by one
 //
 // The same seed, stream and position give the same bits on every machine and in every thread count.
-// A value type of 24 bytes; copies are independent; not for use by two threads at once. Not for
-// cryptography.
+// Not for cryptography.
+// Ownership: a value of 24 bytes; copies are independent.
+// Threads: one at a time for each object.
+// Errors: none.
 #pragma once
 
 #include <array>

@@ -5,6 +5,8 @@
 //   problem = StrCat(name, " was added in ", where);  // "a was added in thalweg/base/log.cc:12"
 //
 // Ownership: the text of `file` outlives it.
+// Threads: any, as a value.
+// Errors: none.
 #pragma once
 
 #include <string>

@@ -11,6 +11,8 @@
 // A message says what was expected, what was found, and where. Codes have the numbers of gRPC.
 // Ownership: a Status owns its message. Copying a failed one copies a reference count.
 // Threads: like a std::shared_ptr; distinct objects may be used from distinct threads.
+// Errors: this is what they are; Internal where a Result is made of an ok Status. Only an ok one
+// has a value.
 #pragma once
 
 #include <cstdint>

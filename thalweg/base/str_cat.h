@@ -4,6 +4,9 @@
 //   StrCat("rank ", 3, ", scale ", 0.5)  ->  "rank 3, scale 0.5"
 // Numbers print so that they read back to the same value. Types with their own text give a
 // ToString() member, or, beside the type, a function TextOf whose text outlives the call.
+// Ownership: the text is the caller's; a TextPart points at its argument and lives no longer.
+// Threads: any; no state.
+// Errors: none but std::bad_alloc.
 #pragma once
 
 #include <concepts>

@@ -6,6 +6,7 @@
 //   CHECK(ParseTemporaryName(made).is_of_this_machine);
 //
 // Containers of a machine have one start, as they have one kernel with one set of locks.
+// Ownership: `prefix` points into the path that was parsed.
 // Threads: any.
 // Errors: none; where the start cannot be known no name is of this machine.
 #pragma once

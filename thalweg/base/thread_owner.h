@@ -6,7 +6,9 @@
 //   if (!owner.IsThisProcess()) return Aborted("written by another process");
 //
 // It makes no call to the system.
+// Ownership: a value beside the thread that it speaks of.
 // Threads: const members from any.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

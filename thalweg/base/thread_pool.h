@@ -8,6 +8,7 @@
 // Every worker has a work-stealing deque; tasks from other threads come through an inbox. A worker
 // without work spins for about 100 us, yielding the processor now and then, and parks. Workers run
 // in the engine's floating-point state.
+// Ownership: owns its threads; what a task points at belongs to who scheduled it.
 // Threads: all calls from any thread. The destructor runs what was scheduled, then joins; nobody
 // may schedule meanwhile except tasks that run in the pool. In a process that was forked from the
 // pool's there are no workers: tasks wait for who helps.

@@ -13,6 +13,7 @@
 // timer's thread, with no lock held; they must be short. Adding and removing costs a lock and no
 // clock is read; a deadline that is never makes no entry at all. A forked process has the entries
 // that it adds itself, and a thread for them.
+// Errors: none; std::system_error where the first entry gets no thread.
 #pragma once
 
 #include <cstdint>

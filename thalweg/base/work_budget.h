@@ -7,9 +7,10 @@
 //   RETURN_IF_ERROR(budget.Begin("folding constants"));
 //   for (const Node* node : nodes) RETURN_IF_ERROR(budget.Visit(1 + node->num_inputs()));
 //
+// Ownership: points at the clock, the cancellations and the texts of its limits, which outlive it.
+// Threads: one at a time.
 // Errors: DeadlineExceeded, the reason of a cancellation; both say what was going on. The first one
 // stays. Counts what was visited, for tests and limits.
-// Threads: one at a time.
 #pragma once
 
 #include <array>

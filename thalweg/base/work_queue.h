@@ -8,10 +8,12 @@
 // No part of the engine waits for a task to *start*: whoever waits for a result does the work
 // itself if no thread has come. So a queue whose threads are all busy, or all inside the engine
 // already, costs speed and never a deadlock.
+// Ownership: a Task owns nothing: its object lives until it has run; ScheduleClosure owns the copy
+// it makes.
 // Threads: all calls from any thread.
-// Ordering: what came before Schedule(t) is visible to t.
 // Errors: a task must not throw. A queue runs every task it took, also those taken before its
 // destruction began.
+// Ordering: what came before Schedule(t) is visible to t.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,10 @@
 // because a thief may be reading one. T is trivially copyable and a multiple of 8 bytes: it is
 // stored as relaxed atomic words, and a torn read is thrown away when the exchange that claims the
 // item fails.
+// Ownership: owns its rings, not what an item points at.
 // Threads: Push and Pop by one thread at a time (hand-over of that role needs outside ordering);
 // Steal and Empty by any.
+// Errors: none; Pop and Steal are false where there is nothing.
 // Ordering: what came before Push(x) is visible to whoever gets x.
 #pragma once
 

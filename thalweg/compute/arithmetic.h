@@ -5,6 +5,10 @@
 //   for (T x : xs) sum += ValueOf(x);
 //   RETURN_IF_ERROR(
 //       WithType<FloatTypes>(dtype, "a dot product", [&]<class T>() { ...; return OkStatus(); }));
+//
+// Ownership: values.
+// Threads: any; no state.
+// Errors: WithType: Unimplemented with `what` and the type, where the list lacks it; those of `f`.
 #pragma once
 
 #include <type_traits>

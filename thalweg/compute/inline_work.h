@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // InlineWork: another Work's scratch and instruction set with its shards run inline; for calls from
 // inside a shard.
+// Ownership: the outer Work outlives it, and gives the scratch.
+// Threads: the shard's that made it.
+// Errors: as the outer Work's: null for scratch that it refuses.
 #pragma once
 
 #include "thalweg/compute/work.h"

@@ -6,7 +6,10 @@
 //
 // Sorts look in their comparison (sort.h). Eigen has no hook of its own; some of its assertions,
 // which it meets a few times for every row or column, are where it looks (linalg/eigen_config.h).
+// Ownership: the Work outlives it; it lies on the stack, an inner one before the outer.
 // Threads: an Interruption belongs to the thread that made it.
+// Errors: throws Stop, which whoever calls the other library catches and makes kCancelled or
+// Cancelled of.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 //
 //   RETURN_IF_ERROR(Sort(work, order.begin(), order.end(), less));
 //
+// Ownership: what is sorted is the caller's; nothing is kept.
 // Threads: as of what is sorted; a sort uses the caller's thread alone.
 // Errors: Cancelled; what was to be sorted is of no use then.
 #pragma once

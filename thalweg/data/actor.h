@@ -8,6 +8,7 @@
 // Ownership: a shared_ptr; a turn that is due keeps its task alive.
 // Threads: Wake from any thread, also from inside of a turn; it never runs the turn itself, but
 // where the queue has no threads.
+// Errors: none; a turn keeps its own.
 #pragma once
 
 #include <atomic>

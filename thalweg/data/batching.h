@@ -3,7 +3,11 @@
 //
 //   ASSIGN_OR_RETURN(DatasetPtr batches, BatchDataset(input, 32, {.drop_remainder = true}, spec));
 //
-// Errors: InvalidArgument for elements whose shapes differ, or do not fit into the padded shape.
+// Ownership: a dataset shares its input, padding values and kept elements; batches are the
+// caller's.
+// Threads: datasets from any, stages as stage.h says.
+// Errors: InvalidArgument for sizes that are none and for elements whose shapes differ or do not
+// fit; DataLoss for what does not fit a sparse row.
 #pragma once
 
 #include "thalweg/data/dataset.h"

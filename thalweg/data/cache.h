@@ -2,6 +2,11 @@
 // Elements that are made once and given again: by the next pass over the dataset.
 //
 //   DatasetPtr cached = CacheDataset(input, memory);
+//
+// Ownership: the dataset shares its input and the memory, which the container holds too; elements
+// are shared.
+// Threads: every function from any, stages as stage.h says.
+// Errors: none of its own; those of the input, and ResourceExhausted for no room.
 #pragma once
 
 #include <string>

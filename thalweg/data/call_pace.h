@@ -6,7 +6,9 @@
 //   pace.Took(std::chrono::microseconds(5), 800);
 //   const size_t calls = pace.CallsOfTask();  // 10
 //
+// Ownership: the stage's; its calls share it.
 // Threads: any.
+// Errors: none.
 #pragma once
 
 #include <algorithm>

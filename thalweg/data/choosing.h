@@ -3,6 +3,8 @@
 //
 //   ASSIGN_OR_RETURN(DatasetPtr once, UniqueDataset(input));
 //
+// Ownership: a dataset shares its inputs.
+// Threads: datasets from any, stages as stage.h says.
 // Errors: InvalidArgument for elements that cannot be compared or are no number of a dataset.
 #pragma once
 

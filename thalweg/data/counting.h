@@ -3,7 +3,10 @@
 //
 //   DatasetPtr first = TakeDataset(input, 10);
 //
-// Errors: InvalidArgument for numbers that make no sense.
+// Ownership: a dataset shares its inputs.
+// Threads: datasets from any, stages as stage.h says.
+// Errors: InvalidArgument for shards and components that make no sense, FailedPrecondition for
+// another cardinality than asserted; those of the inputs.
 #pragma once
 
 #include "thalweg/data/dataset.h"

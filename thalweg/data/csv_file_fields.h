@@ -4,6 +4,7 @@
 //   CsvFileFields fields(std::move(file), ',', true);
 //   ASSIGN_OR_RETURN(const bool last, fields.Next(make_room, &text, &problem));   // of its record
 //
+// Ownership: owns the file; a field's text is the caller's.
 // Threads: one.
 // Errors: the file's, and that of `make_room`, which a field asks that does not end in its block.
 // What is wrong with the text is a `problem` of the record, whose fields go on all the same.

@@ -3,6 +3,8 @@
 //
 //   ASSIGN_OR_RETURN(DatasetPtr records, CsvDataset(files, {.defaults = defaults}, spec));
 //
+// Ownership: a dataset owns its options; the files are open during a pass.
+// Threads: datasets from any, stages as stage.h says.
 // Errors: InvalidArgument, in TensorFlow's words, for a record that is none; the next element is of
 // the next record. An error of the file system ends its file.
 #pragma once

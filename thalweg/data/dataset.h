@@ -7,6 +7,8 @@
 //
 // Ownership: shared by all variants, datasets and stages that use it.
 // Threads: all calls from any.
+// Errors: InvalidArgument for a tensor that holds no dataset, another element than the spec's, and
+// too long a pipeline.
 #pragma once
 
 #include <memory>

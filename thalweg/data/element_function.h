@@ -10,6 +10,8 @@
 //
 // Ownership: a call that goes on owns itself.
 // Threads: Begin and Get one at a time.
+// Errors: Get: those of the function, with the stage and its line put before them; Cancelled where
+// the pass has ended.
 #pragma once
 
 #include <atomic>

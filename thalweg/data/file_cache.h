@@ -7,6 +7,8 @@
 //
 // The first pass that comes to its end writes them; one that does not leaves nothing. Who passes
 // while another writes is AlreadyExists by PREFIX_0.lockfile.
+// Ownership: a dataset shares its input; a pass owns the file that it writes until it is whole.
+// Threads: datasets from any, stages as stage.h says; of several processes one writes.
 // Errors: DataLoss that names the file of a cache that is damaged, or one of other elements.
 #pragma once
 

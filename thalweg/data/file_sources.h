@@ -5,6 +5,8 @@
 //
 // A file is read in blocks as elements are asked for, and is open only then. A pass that goes on
 // from its state reads a compressed file again, up to where it was.
+// Ownership: a dataset owns its names; a pass owns the one file that it has open.
+// Threads: datasets from any, stages as stage.h says.
 // Errors: those of the file system, and DataLoss, each with the file's name and the offset in it.
 // An error ends its file; the next element is of the next one.
 #pragma once

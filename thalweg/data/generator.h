@@ -3,6 +3,11 @@
 // makes an element of it until it is OutOfRange, the third ends.
 //
 //   DatasetPtr dataset = GeneratorDataset({begin, next, end}, spec);
+//
+// Ownership: a dataset shares its functions; a pass owns the state.
+// Threads: datasets from any, stages as stage.h says.
+// Errors: those of the functions, but OutOfRange of `next`, which is the end; FailedPrecondition
+// where it is saved.
 #pragma once
 
 #include "thalweg/data/element_function.h"

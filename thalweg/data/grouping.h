@@ -4,6 +4,8 @@
 //
 //   DatasetPtr groups = GroupByWindowDataset(input, {.key = key, .size = size, .reduce = r}, spec);
 //
+// Ownership: a dataset shares its input and functions; a pass owns the groups.
+// Threads: datasets from any, stages as stage.h says.
 // Errors: those of the functions, each that of one element or group; InvalidArgument for results
 // that are no key, no size, no dataset.
 #pragma once

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // InputStage: a stage over one input, whose place is part of its own. DatasetOver: a dataset over
 // one input. Bases of most.
+// Ownership: the stage owns its input, the dataset shares it.
+// Threads: a stage one at a time, a dataset from any.
+// Errors: those of the input.
 #pragma once
 
 #include <utility>

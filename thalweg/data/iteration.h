@@ -8,6 +8,8 @@
 //
 // Ownership: shared; Stop() ends what it does in the background.
 // Threads: all calls from any.
+// Errors: come to `done`: those of the stage, Cancelled after Stop(), the reason of the step's
+// cancellation.
 #pragma once
 
 #include <deque>

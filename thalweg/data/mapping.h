@@ -3,7 +3,10 @@
 //
 //   DatasetPtr squares = MapDataset(input, function, spec, {.calls = 4});
 //
-// Errors: those of the functions, each that of one element.
+// Ownership: a dataset shares its input and functions; the state of a scan is the pass's.
+// Threads: datasets from any, stages as stage.h says; calls of a function run side by side.
+// Errors: those of the functions, each that of one element; InvalidArgument for options that make
+// no sense and for results that are no bool or dataset.
 #pragma once
 
 #include <optional>

@@ -3,7 +3,10 @@
 //
 //   ASSIGN_OR_RETURN(dataset, SliceDataset({images, labels}, spec));  // a row of each at a time
 //
-// Errors: those of making a row.
+// Ownership: a dataset shares the buffers of its tensors.
+// Threads: datasets from any, stages as stage.h says.
+// Errors: InvalidArgument for tensors without rows, of several lengths, or no sparse tensor, and
+// for a step of 0; Unimplemented for sparse rows that are not in order; those of making a row.
 #pragma once
 
 #include "thalweg/data/dataset.h"

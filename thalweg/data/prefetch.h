@@ -2,6 +2,11 @@
 // Elements made in the background, before they are asked for.
 //
 //   DatasetPtr dataset = PrefetchDataset(input, 2);
+//
+// Ownership: the dataset shares, a stage owns its input; the background shares it and ends with the
+// pass.
+// Threads: datasets from any, stages as stage.h says.
+// Errors: those of the input, each in the place of its element.
 #pragma once
 
 #include "thalweg/data/dataset.h"

@@ -8,6 +8,9 @@
 //
 // The newest whole run counts: the file that names it comes last. What a pass has written that did
 // not come to its end goes with the pass.
+// Ownership: a dataset shares its input and functions; a pass owns its files until the run is
+// whole.
+// Threads: datasets from any, stages as stage.h says; runs of several processes do not meet.
 // Errors: those of the file system; DataLoss with file and offset for what is damaged;
 // Unimplemented for the form of other versions.
 #pragma once

@@ -4,6 +4,7 @@
 //   ASSIGN_OR_RETURN(const SavedMetadata metadata, ReadMetadata(fs, "/data/squares"));
 //   ASSIGN_OR_RETURN(const auto shards, ShardFiles(fs, "/data/squares", metadata.run_id));
 //
+// Ownership: values; no file stays open.
 // Threads: any.
 // Errors: NotFound where nothing was saved; FailedPrecondition where what was saved is not whole.
 #pragma once

@@ -4,6 +4,8 @@
 //
 //   ASSIGN_OR_RETURN(DatasetPtr shuffled, ShuffleDataset(input, {.buffer = 9, .seeds = seeds}));
 //
+// Ownership: a dataset shares its input and the seeds; a pass owns its buffer.
+// Threads: datasets and seeds from any, stages as stage.h says.
 // Errors: InvalidArgument for a buffer without places.
 #pragma once
 

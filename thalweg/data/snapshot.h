@@ -8,6 +8,9 @@
 // input is made of: another pipeline with the same path has files of its own. Each pass finds out
 // for itself, when it begins, whether they are there. A pass that is restored goes on as it was:
 // one that wrote gives the rest without writing it.
+// Ownership: a dataset shares its input and functions; a pass owns what it writes until it is
+// whole.
+// Threads: datasets from any, stages as stage.h says; several processes may pass at once.
 // Errors: as of saved datasets.
 #pragma once
 

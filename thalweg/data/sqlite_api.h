@@ -2,7 +2,9 @@
 // The table of functions between this library and libthalweg_sqlite.so, the component that holds
 // SQLite. Plain C on purpose: the two are built apart and share no symbols. Private to data/.
 //   const ThalwegSqliteApi* api = thalweg_sqlite(THALWEG_SQLITE_VERSION);   // by dlsym
+// Ownership: a query is the caller's, until close; a text is good until the next call.
 // Threads: any, one query from one at a time.
+// Errors: null or kThalwegFailed, with words in `why`; kThalwegStopped where `is_unwanted` said so.
 #pragma once
 
 extern "C" {

@@ -7,10 +7,12 @@
 //   ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, &element));
 //   if (poll != Poll::kElement) return poll;
 //
-// An error is that of one element: the next call goes on behind it. After kEnd all calls give kEnd.
+// After kEnd all calls give kEnd.
 // Ownership: a stage owns its inputs. What goes on in the background owns what it shares with its
 // stage and outlives it.
 // Threads: one at a time, not always the same.
+// Errors: that of one element: the next call goes on behind it. Cancelled once nobody wants the
+// element.
 #pragma once
 
 #include <atomic>

@@ -5,6 +5,7 @@
 //   writer.Add(at_);                                  RETURN_IF_ERROR(reader.Read(&at_));
 //   writer.Add(element);                              RETURN_IF_ERROR(reader.Read(&element));
 //
+// Ownership: the writer owns its tensors until Take(), the reader those it was given.
 // Threads: one.
 // Errors: InvalidArgument where the state is that of another dataset.
 #pragma once

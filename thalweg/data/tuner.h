@@ -11,6 +11,7 @@
 //
 // Ownership: what Add gives is shared with the stage and with its calls.
 // Threads: all calls from any.
+// Errors: none.
 #pragma once
 
 #include <atomic>

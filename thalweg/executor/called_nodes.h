@@ -5,7 +5,9 @@
 //   called.of(thread).store(CalledNodes::Mark(node), std::memory_order_relaxed);
 //   for (uint32_t node : called.List()) ...   // numbers in the program
 //
+// Ownership: belongs to the step; the plan's nodes are numbers.
 // Threads: one writer a thread number (of those beyond the last one, one is seen); List from any.
+// Errors: none.
 #pragma once
 
 #include <algorithm>

@@ -11,6 +11,9 @@
 //
 // A conditional is two pieces of code one behind the other: BeginBranch(), the code for a true
 // predicate, Else(), the other, EndBranch(). A value that ends inside ends on both ways.
+// Ownership: appends to a plan that outlives it; kernels are the plan's.
+// Threads: one at a time, while the plan is made.
+// Errors: none; the lowered program was checked before.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An order of a program's nodes in which everything that a conditional reads comes before it.
+// Ownership: values; the program is read during the call.
+// Threads: any, while nobody changes the program.
+// Errors: none; a part that cannot be kept together is left out.
 #pragma once
 
 #include <vector>

@@ -8,6 +8,9 @@
 // nothing of it is read from outside but its Merges, each of them joins both sides, and nothing
 // outside lies both behind and before it. Conditionals in conditionals are such ones too. Whether
 // one is used depends on the code around it: all its Switches must run together.
+// Ownership: changes the caller's lowered program.
+// Threads: one at a time for each program.
+// Errors: none; what is no such conditional stays as it is.
 #pragma once
 
 #include "thalweg/executor/lowering.h"

@@ -8,6 +8,9 @@
 // Run() blocks; the calling thread runs the step and takes help from the queue's threads only where
 // it pays. With no queue, or one without threads, everything runs in the caller. RunAsync() returns
 // at once: the step runs on threads of the queue and holds none while it waits.
+// Ownership: owns its program; what a Step points at is the caller's, until Run returns or `done`
+// is called.
+// Threads: Run and RunAsync from any, several steps at once.
 // Errors: the first one wins, carries node, operation, device, input shapes and creation site, and
 // cancels the contexts' CancellationManager (which all contexts of a step share). Cancelling the
 // manager from outside ends the step with its reason. A fetch that is dead is InvalidArgument.

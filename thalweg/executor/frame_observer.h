@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // FrameObserver: is told of every loop frame that a step opens, before anything in the frame runs.
 // For those who name frames by other rules than FrameTag.
+// Ownership: whoever runs the step keeps it until the step has ended.
 // Threads: OnFrame from any of the step's threads.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,8 @@
 // Frame 0 is the root. An Enter runs in the frame it leaves and its value is in the one it opens;
 // an Exit the other way round. Nested loops are nested frames, told apart by (parent, frame name);
 // names end here.
+// Ownership: values.
+// Threads: any; no state.
 // Errors: InvalidArgument that names nodes for what no loop construct makes: a cycle without a
 // NextIteration, a node with inputs from two frames, an Exit in the root frame or one that leads
 // back into an Enter of its own frame.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // GateSets: sets of small numbers, each different set stored once; a set is a number, equal sets
 // are equal numbers.
+// Ownership: owns its sets; a number is good as long as it.
+// Threads: one at a time.
+// Errors: none; overflown() where the sets have become too many.
 #pragma once
 
 #include <algorithm>

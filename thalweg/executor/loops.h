@@ -7,6 +7,9 @@
 // loops inside are such loops, other Switches are parts of conditionals (conditionals.h). All that
 // enters a loop inside lies in the same part, so that no loop is half dead. Whether the loop is
 // used depends on the code around it.
+// Ownership: values; the program is read during the call.
+// Threads: any, while nobody changes the program.
+// Errors: none; what has not the shape is not structured.
 #pragma once
 
 #include <vector>

@@ -3,6 +3,9 @@
 // around them; constants and feeds are values without a node; what only passes values on at the
 // edge of a frame (Enter, Exit, NextIteration) becomes the property of a Merge, an invariant or an
 // Exit. Forward nodes are put in where a value must wait for something.
+// Ownership: points at the program, which outlives it; shares its constants.
+// Threads: one makes it; then reading from any.
+// Errors: those of AssignFrames: InvalidArgument with the nodes' names.
 #pragma once
 
 #include <array>

@@ -4,8 +4,10 @@
 // measured costs, by a thread of the step's queue, and later steps run the new one. Results are the
 // same bits either way. Once it has made up its mind it reads no clock.
 //
+// Ownership: owns its program and plans; a step that runs keeps the plan that it began with.
 // Threads: as Executor. The destructor waits for a compilation that runs, not for one that has yet
 // to start.
+// Errors: as MakeExecutor and Executor; a compilation that fails later leaves the plan as it is.
 #pragma once
 
 #include <memory>

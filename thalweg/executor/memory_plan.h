@@ -6,6 +6,9 @@
 // bound: no kernel is believed to work in place, both sides of a cond count, and sizes are those of
 // the values, without a kernel's workspace and the allocator's rounding. A loop counts as one
 // iteration. Constants, feeds and variables are not the step's.
+// Ownership: values.
+// Threads: any.
+// Errors: none; what is not known counts as empty and is counted.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,9 @@
 //   costs.Add(trace.TakeRecords());                  // of one step; several steps
 //   if (costs.Contradict(program)) costs.Correct(&program);
 //
+// Ownership: a value of numbers; `program` is the caller's.
 // Threads: one at a time.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

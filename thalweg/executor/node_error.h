@@ -3,6 +3,11 @@
 //   Matrix size-incompatible: In[0]: [32,784], In[1]: [785,10]
 //     [[MatMul 'layer1/matmul' on /job:a/.../device:CPU:0; inputs: float32[32,784],
 //       float32[785,10]]] (created at train.py:41)
+//
+// Ownership: the Status is the caller's; the rest is read during the call.
+// Threads: any.
+// Errors: it makes them: the kernel's code with the node's text; InvalidArgument for a dead fetch
+// or a reference to no variable.
 #pragma once
 
 #include <span>

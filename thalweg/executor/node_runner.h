@@ -3,6 +3,10 @@
 //
 // Four instantiations: one thread or several, with a trace or without. Registers belong to the
 // runner, so a step that a kernel runs inside of a step has its own.
+// Ownership: points at the step and at its thread's scratch, which outlive it.
+// Threads: the one whose number it has.
+// Errors: go to the step (StepState::Fail), the first one wins; Internal for a kernel that leaves
+// an output empty.
 #pragma once
 
 #include <memory>

@@ -9,6 +9,9 @@
 //
 // Values lie in registers (of the thread, inside a unit), slots (of the iteration, between units),
 // the frame's invariants or the step's feeds, and constants: bases 3, 0, 2 and 1 of an Operand.
+// Ownership: owns its program, with the kernels that its code points at.
+// Threads: one makes it; then reading from any.
+// Errors: Compile: InvalidArgument for a program that cannot run (frames.h), those of `work`.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,9 @@
 //     heavy: Conv2D 'd' (about 120 us)
 //   structured loop 'while': condition of 1: Less 'l'; body of 2: Add 'e', MatMul 'f'
 //
+// Ownership: the text is the caller's.
 // Threads: as for reading a Plan.
+// Errors: none.
 #pragma once
 
 #include <string>

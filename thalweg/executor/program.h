@@ -12,6 +12,9 @@
 // Every node runs once (in a loop: once an iteration), or is dead. Partitions for several devices
 // of one process are one program: `device` picks the StepContext, and Send and Recv between them
 // are nodes like others.
+// Ownership: owns its texts and constants, shares the kernels.
+// Threads: one makes it; then reading from any.
+// Errors: none; MakeExecutor says what is wrong with a program.
 #pragma once
 
 #include <cstdint>

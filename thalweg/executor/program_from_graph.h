@@ -9,7 +9,11 @@
 //
 // Feed i of the program is feeds[i], fetch i is fetches[i]. Nodes outside of `nodes` are absent:
 // their values must be fed, control edges from them are dropped.
-// Errors: NotFound for a node without a kernel, with all that KernelRegistry says.
+// Ownership: the program shares the kernels; graph, devices and registry outlive it. The functions
+// are used during the call.
+// Threads: any, while nobody changes the nodes.
+// Errors: NotFound for a node without a kernel, with all that KernelRegistry says; InvalidArgument
+// for an open back edge; those of `make_kernel`.
 #pragma once
 
 #include <functional>

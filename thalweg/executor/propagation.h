@@ -7,6 +7,9 @@
 // further ones go to the ReadyQueue. A unit is counted in its iteration's `outstanding` before
 // another thread can see it; units of the current iteration that stay here are counted in one go
 // when the running unit ends.
+// Ownership: values lie in the step's iterations and the thread's scratch, which outlive it.
+// Threads: one for each object; of one step several, where kParallel.
+// Errors: go to the step; InvalidArgument for an Exit that would come twice.
 #pragma once
 
 #include <utility>

@@ -3,10 +3,12 @@
 // asynchronous kernels that have ended, and parts of a kernel's loop. Everything else a thread
 // keeps to itself.
 //
+// Ownership: the step's; what is pushed belongs to the step too.
 // Threads: all calls from any thread; Park() by the step's caller only. A thread that adds
 // something for the last time touches the queue under its lock only, so the caller may destroy the
 // queue once it has taken what was added. A step without a caller says by OnPush() who comes
 // instead; that is called under the lock too, for the same reason, and takes no lock of the step's.
+// Errors: none; the Status of a kernel that has ended is passed on.
 #pragma once
 
 #include <atomic>

@@ -9,6 +9,10 @@
 //
 // For the loops of its kernels a step is a queue too: the threads of the queue, and the caller
 // while it has nothing else to do.
+// Ownership: the executor keeps it from step to step; it owns iterations, frames and what lies in
+// their slots. Contexts, feeds and fetches are the caller's.
+// Threads: as Executor says; the first and last of a step are its caller's.
+// Errors: the first one (Fail) wins and cancels the step; End() gives it.
 #pragma once
 
 #include <atomic>

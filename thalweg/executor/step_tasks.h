@@ -8,6 +8,7 @@
 // Ownership: belongs to whoever runs steps, one after the other.
 // Threads: Schedule from any, by an asynchronous kernel that has not called its Done; the task is
 // run before the step ends.
+// Errors: none; a task that is scheduled is run, also when the step fails.
 #pragma once
 
 #include "thalweg/base/work_queue.h"

@@ -9,6 +9,9 @@
 // a gate that it would not have waited for alone, and a block lives or dies whole. The units of a
 // frame form no cycle: along an edge depth never falls and Merges raise it, otherwise ready only
 // grows, and a gate adds itself.
+// Ownership: values; the program is read during the call.
+// Threads: any, while nobody changes the program.
+// Errors: none; where gates grow too many each node is a unit.
 #pragma once
 
 #include <vector>

@@ -5,6 +5,9 @@
 // the iteration, one slot however many read it. A *reader* is a unit, or the section of a Merge or
 // Exit, or the end of the step (a fetch); with several the slot has a count of them. The last node
 // of a unit that makes something for another unit carries the signal for it.
+// Ownership: values; what they are made from is read during the call.
+// Threads: any, while nobody changes the program.
+// Errors: none.
 #pragma once
 
 #include <array>

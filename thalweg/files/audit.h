@@ -6,7 +6,9 @@
 //   audit.Add({.file = path, .offset = 96, .what = "the checksum of block 0"});
 //   if (audit.num_damages > 0) Use(AuditJson(audit));
 //
+// Ownership: a value.
 // Threads: one.
+// Errors: none; damage is what it lists.
 #pragma once
 
 #include <cstdint>

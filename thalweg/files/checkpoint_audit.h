@@ -7,6 +7,7 @@
 //
 // After damage it goes on with what can still be read. Memory: the index, and the largest tensor of
 // strings or variants (format V1: the largest tensor).
+// Ownership: the audit is the caller's; the files are closed at the end.
 // Threads: any.
 // Errors: NotFound where there is no checkpoint; Unimplemented for compressed tables, which are not
 // read here; that of `progress`.

@@ -8,6 +8,7 @@
 //
 // NaN equals NaN, and zeros of either sign are equal. Integers are compared exactly, whatever the
 // tolerances. Memory: two tensors at a time.
+// Ownership: the difference is the caller's and holds no tensors.
 // Threads: any.
 // Errors: those of CheckpointReader, with the path; Unimplemented for values that cannot be
 // compared.

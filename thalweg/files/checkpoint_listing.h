@@ -8,6 +8,7 @@
 // All: {"path", "format": "V2" or "V1", "tensors": [{"name", "dtype", "shape", "bytes", "slices"},
 // ...], "elements", "bytes"}; the bytes of strings are not known: null. One: {"name", "dtype",
 // "shape", "statistics": {...}, "values": [...], "elements"}.
+// Ownership: the text is the caller's; the reader is used during the call.
 // Threads: any.
 // Errors: those of CheckpointReader.
 #pragma once

@@ -8,6 +8,7 @@
 // Values stand in the order of the files, as `summary_iterator` gives them; none is left out after
 // a restart. A tensor with the metadata of scalars, as 2.x writes them, is a scalar.
 // Memory: what a tag needs, and 24 bytes for each scalar that is asked for.
+// Ownership: the tags are the caller's; no file stays open.
 // Threads: any.
 // Errors: NotFound without event files; the file system's. Damage is listed.
 #pragma once

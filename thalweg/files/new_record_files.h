@@ -12,6 +12,7 @@
 // more shards than a process may have files open: one that is full gets the name of a guard, which
 // stays open, and a number before it is closed. Where the process is killed, the next that sweeps
 // takes the guard and all that has its name; Begin sweeps before the first file.
+// Ownership: owns the temporary files until Finish; the file system outlives it.
 // Threads: one.
 // Errors: AlreadyExists for a file that is there, unless it may be replaced; InvalidArgument for
 // more than kMostShards; the file system's.

@@ -4,7 +4,9 @@
 //   Progress progress(tell, total_bytes);
 //   RETURN_IF_ERROR(progress.Add(n));  // the error of `tell`, which is asked once in a megabyte
 //
+// Ownership: a copy of the function; what that points at outlives it.
 // Threads: one; `tell` is called on the thread that does the work.
+// Errors: that of `tell`, which ends the work.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 //
 // After wrong bytes it goes on with the next record; after a wrong length, which hides where that
 // is, with the next file. Memory does not depend on the records' sizes.
+// Ownership: the audit is the caller's; the files are closed at the end.
 // Threads: any.
 // Errors: the file system's.
 #pragma once

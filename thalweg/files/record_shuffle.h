@@ -12,6 +12,7 @@
 // gone, so that nobody takes them for leftovers: fewer than 500, however much there is.
 // Memory: `memory`; of the temporary files' buffers at most 64 KiB for each, in all a third of it;
 // 4 MiB and one record.
+// Ownership: its temporary files, which are gone at the end; the output stays.
 // Threads: one.
 // Errors: those of the records' files, before anything is written; InvalidArgument for bad options,
 // and for more shards than NewRecordFiles makes; ResourceExhausted for a record that does not fit.

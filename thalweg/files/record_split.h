@@ -5,6 +5,7 @@
 //   ASSIGN_OR_RETURN(RecordSplitResult result,
 //                    SplitRecords(fs, {"all.tfrecord"}, "/data/train", {.shards = 8}));
 //
+// Ownership: what it has written it takes away after an error.
 // Threads: one. Memory: one record.
 // Errors: InvalidArgument unless exactly one of the three is asked for, and for more files than
 // NewRecordFiles makes; those of the records' files.

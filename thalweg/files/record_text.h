@@ -6,6 +6,7 @@
 //   Use(RecordOutline(record));  // a line for each feature
 //
 // `type` names a message; empty: Example or SequenceExample, whichever it is.
+// Ownership: the text is the caller's.
 // Threads: any.
 // Errors: InvalidArgument for a type that is not known, for bytes that are no such message, and,
 // with no type, for what is neither of the two.

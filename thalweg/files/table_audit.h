@@ -8,6 +8,8 @@
 //                              }));
 //
 // Entries of damaged blocks are left out, after damage the next block is read.
+// Ownership: the audit, `progress` and `visit` are the caller's; what `visit` is given is good
+// during its call.
 // Threads: one for each audit.
 // Errors: the file system's for a file that cannot be opened; Unimplemented for a compressed block;
 // that of `progress`, which is told each block. What is wrong in the file is the audit's.

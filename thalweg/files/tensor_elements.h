@@ -6,6 +6,7 @@
 //   const TensorStatistics statistics = StatisticsOf(tensor);
 //   std::optional<double> x = ElementNumber(tensor, 0);
 //
+// Ownership: values; the text goes to the caller's writer.
 // Threads: any.
 // Errors: none; types without numbers have none.
 #pragma once

@@ -5,6 +5,11 @@
 //   AttrValue a = DType::kFloat;
 //   *a.Get<DType>() == DType::kFloat;
 //   a.Get<bool>().status();  // says what it is instead
+//
+// Ownership: copies share what is not inline; pointers that Find and begin give live until the map
+// changes.
+// Threads: const members from any; changes by one at a time.
+// Errors: Get: InvalidArgument that names both kinds.
 #pragma once
 
 #include <memory>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // AttrValue as the message of the same name, and back.
 //   ASSIGN_OR_RETURN(AttrValue v, AttrValueFromProto(message));
+// Ownership: the value owns what it has read; with `borrow` (tensor_proto.h) the message points
+// into it.
+// Threads: any, distinct messages.
 // Errors: InvalidArgument for a message without a value, a list of several kinds, a type that does
 // not exist, functions nested too deep; those of tensor_proto.h.
-// Threads: any, distinct messages.
 #pragma once
 
 #include "thalweg/graph/attr_value.h"

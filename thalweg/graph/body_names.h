@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // BodyNames: what the names in a function's body mean: "argument", "argument:1", "node:output",
 // "node:output:1", and as in a GraphDef "node:1". Private to function_body.cc.
+// Ownership: points at the registry, the library and the messages of the body, which outlive it.
+// Threads: one at a time.
 // Errors: InvalidArgument with the nearest names.
 #pragma once
 

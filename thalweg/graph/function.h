@@ -7,6 +7,8 @@
 //
 // Ownership: entries live as long as the library and never move.
 // Threads: any.
+// Errors: InvalidArgument for a name that has another definition, or another gradient; null or
+// empty for none.
 #pragma once
 
 #include <map>

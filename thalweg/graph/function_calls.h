@@ -4,7 +4,10 @@
 //
 //   registry.Op("PartitionedCall").Shape(FunctionCallShape).Gradient(FunctionCallGradient);
 //
-// Errors in a body are not reported here: whoever runs the call sees them.
+// Ownership: shapes are values; nodes go to the graph of the context.
+// Threads: those of the context: one at a time with a graph.
+// Errors: InvalidArgument for a node without a function. Those in a body are not reported here:
+// whoever runs the call sees them.
 #pragma once
 
 #include <vector>

@@ -7,6 +7,7 @@
 // All nodes of the graph are its body, but for those of the arguments, of which it does not matter
 // what they are. Names of arguments and results are those of their nodes, as the schema language
 // allows them.
+// Ownership: the message is the caller's and holds nothing of the graph.
 // Threads: any; nobody adds nodes meanwhile.
 // Errors: InvalidArgument for what is no tensor of the graph and for two results of one name,
 // FailedPrecondition for an open loop.

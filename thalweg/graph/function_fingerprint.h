@@ -9,6 +9,7 @@
 // slash, as files move from folder to folder.
 // Ownership: none.
 // Threads: any.
+// Errors: none; what is not there counts by its name.
 #pragma once
 
 #include <cstdint>

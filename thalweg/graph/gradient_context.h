@@ -8,6 +8,8 @@
 //   }
 //
 // An input whose gradient is not set gets none.
+// Ownership: the node and its graph outlive it; what it adds belongs to the graph.
+// Threads: one at a time with a graph.
 // Errors: InvalidArgument or Unimplemented; the caller adds the node.
 #pragma once
 

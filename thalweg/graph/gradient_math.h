@@ -9,6 +9,9 @@
 //
 // Or shorter, for y = f(x): registry.Op("Square").Gradient(ChainRule<[](GradientMath& m, Output x,
 // Output) { return m.Scale(x, 2); }>).
+// Ownership: the context outlives it; nodes belong to the graph.
+// Threads: one at a time, as GradientContext.
+// Errors: the first one sticks in status(); later calls give null Outputs.
 #pragma once
 
 #include <string_view>

@@ -12,6 +12,8 @@
 // Ownership: the graph owns its nodes; Node pointers stay valid as long as it lives.
 // Threads: all members of Graph may be called from any thread. A Node may be read without a lock
 // once AddNode has returned it; SetBackEdge must come before the node runs.
+// Errors: InvalidArgument for a node that its schema refuses, NotFound for an unknown operation or
+// argument, FailedPrecondition for a back edge set twice, ResourceExhausted for too many nodes.
 #pragma once
 
 #include <cstdint>

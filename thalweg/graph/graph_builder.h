@@ -8,7 +8,10 @@
 //   RETURN_IF_ERROR(b.status());
 //
 // Copies (Scope, WithControls ...) share the status.
+// Ownership: the graph outlives it and owns the nodes.
 // Threads: one thread at a time.
+// Errors: those of AddNode; InvalidArgument for a node without the output asked for and a constant
+// without a value. The first one sticks in status().
 #pragma once
 
 #include <memory>

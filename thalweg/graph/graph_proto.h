@@ -7,6 +7,8 @@
 // Import: nodes in any order; loops through NextIteration into Merge; what was refused leaves the
 // nodes of the graph as they were (if nobody else added some meanwhile). Functions join the
 // graph's library. Export: nodes by id, attributes complete, the same graph gives the same bytes.
+// Ownership: an ImportedGraph points at nodes of the graph; a message that is exported holds
+// copies.
 // Threads: as for Graph.
 // Errors: InvalidArgument (malformed nodes, unknown inputs, cycles, versions), NotFound (unknown
 // operations, return nodes), ResourceExhausted (constants above 2 GB; a claim of more memory than

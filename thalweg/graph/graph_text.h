@@ -8,7 +8,9 @@
 //
 // An output of reference type has '&' after its type; an open back edge reads "?". Attributes that
 // the types show anyway, and those that hold their default, are left out.
+// Ownership: the text is the caller's.
 // Threads: as for reading a Graph.
+// Errors: none.
 #pragma once
 
 #include <string>

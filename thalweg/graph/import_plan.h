@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ImportPlan: where the inputs of a GraphDef's nodes come from, and an order in which the nodes can
 // be made: sources first, otherwise as the GraphDef has them. Private to graph_import.cc.
+// Ownership: the messages and the options outlive it.
+// Threads: one makes it; then const members from any.
 // Errors: InvalidArgument for duplicate names, unknown inputs, cycles without a NextIteration, keys
 // of the input map that nothing of the GraphDef is called.
 #pragma once

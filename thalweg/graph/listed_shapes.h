@@ -3,6 +3,10 @@
 //
 //   OpRegistry registry;
 //   registry.Op("IteratorGetNext").Shape(ElementShapes);
+//
+// Ownership: values; the context is the caller's.
+// Threads: any, on distinct contexts.
+// Errors: InvalidArgument where the lists of types and shapes differ in length or from the outputs.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MissingFeedText: what a step says of a placeholder that nobody fed, in TensorFlow's words.
+// Ownership: the text is the caller's.
+// Threads: any; no state.
+// Errors: none; the caller makes an InvalidArgument of it.
 #pragma once
 
 #include <string>

@@ -5,6 +5,8 @@
 //   ASSIGN_OR_RETURN(const int64_t width, Int32Attr(c, "beam_width"));
 //
 // Source: something with Attr<T>(name): a ShapeContext, a KernelConstruction, a Node.
+// Ownership: values.
+// Threads: any; no state.
 // Errors: InvalidArgument with the name and the number.
 #pragma once
 

@@ -5,6 +5,9 @@
 //   near.Add("Abs");
 //   near.ToString() == "; nearest: 'MatMul'";
 // Looks at edit distance, ignoring case; a name counts when less than a third of it differs.
+// Ownership: copies the names that are near.
+// Threads: one at a time.
+// Errors: none; empty text where nothing is near.
 #pragma once
 
 #include <string>

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeMaker: what Graph::AddNode does before the node joins the graph: checks of names, arguments
 // and attributes, inference of attributes and shapes. One object makes one node.
+// Ownership: the node is the caller's until the graph takes it; what Replace and Rewire change
+// stays the graph's.
+// Threads: one at a time; what it changes nobody else reads meanwhile.
+// Errors: InvalidArgument with node, operation and site, NotFound for an unknown operation; the
+// graph stays as it was.
 #pragma once
 
 #include <memory>

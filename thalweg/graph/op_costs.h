@@ -8,7 +8,9 @@
 // One table of operations is all there is to it. A multiplication with an addition counts as two, a
 // function of one element (Exp, Tanh, a comparison) as one, what moves values as none. Products and
 // convolutions are counted as they are defined, whatever the kernel does.
+// Ownership: values.
 // Threads: any.
+// Errors: none; no number where the operation or a shape is not known.
 #pragma once
 
 #include <cstdint>

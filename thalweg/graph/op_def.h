@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpDef: the schema of an operation: its inputs, outputs and attributes. A fact about the
 // instruction set, not code.
+// Ownership: values; FindAttr points into the definition.
+// Threads: const members from any; changes by one at a time.
+// Errors: InvalidArgument that names the operation and the part.
 #pragma once
 
 #include <optional>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpDef as the message of the same name, and back: signatures of functions, lists of operations in
 // MetaGraphs, what front ends read of the registry.
-// Errors: InvalidArgument that names operation and part.
+// Ownership: values; nothing of the message is kept.
 // Threads: any, on distinct messages.
+// Errors: InvalidArgument that names operation and part.
 #pragma once
 
 #include "thalweg/graph/op_def.h"

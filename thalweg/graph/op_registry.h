@@ -17,6 +17,8 @@
 // Ownership: entries live as long as the registry and never move.
 // Threads: registration happens before the registry is shared, except Define (a user's shared
 // object), which may race with Find.
+// Errors: Find: NotFound with the nearest names, or that of status(); AlreadyExists for a second
+// registration; Define: InvalidArgument for a bad schema.
 #pragma once
 
 #include <map>

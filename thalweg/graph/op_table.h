@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The schemas of the instruction set as bytes linked into the library: made by tools/gen_ops.py,
 // read one at a time. Sorted by name.
+// Ownership: names point into the table, which is static; an OpDef is the caller's.
 // Threads: any.
+// Errors: none; nothing for an operation that is not there.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,8 @@
 //
 //   ASSIGN_OR_RETURN(const Dims axes, ReductionAxes(ctx.input(1), rank, may_repeat));
 //
+// Ownership: values; keeps nothing of the tensor.
+// Threads: any; no state.
 // Errors: InvalidArgument for an axis out of range, and for one that is named twice in a graph of a
 // producer that refuses it: releases before take it once.
 #pragma once

@@ -9,8 +9,11 @@
 //     return OkStatus();
 //   }
 //
-// A shape function says what is certain and no more: unknown inputs give unknown outputs. An error
-// is the user's: InvalidArgument that says what was expected and found; AddNode puts node and
+// A shape function says what is certain and no more: unknown inputs give unknown outputs.
+// Ownership: the node outlives the context; input(i) refers to its graph's shapes, all else are
+// values.
+// Threads: one at a time for each context; the functions on shapes from any.
+// Errors: the user's: InvalidArgument that says what was expected and found; AddNode puts node and
 // operation before it.
 #pragma once
 

@@ -2,6 +2,9 @@
 // What the graph alone says about the value of an output: constants, and small integer vectors
 // computed from shapes and constants. Used by shape inference. Work is bounded: long chains and
 // wide fans end in "unknown".
+// Ownership: a tensor shares the constant's buffer, or is a new one.
+// Threads: as for reading a Graph.
+// Errors: none; an empty tensor or an unknown shape for what is not fixed.
 #pragma once
 
 #include "thalweg/graph/graph.h"

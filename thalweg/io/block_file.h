@@ -6,6 +6,8 @@
 //   ASSIGN_OR_RETURN(std::string_view ahead, file.Ahead(12));   // fewer at the end of the file
 //   file.Take(12);
 //
+// Ownership: owns the file; what Ahead and Ready give is good until the next call. The file system
+// outlives it.
 // Threads: one.
 // Errors: the file system's; DataLoss where what was compressed is damaged. Nothing is taken then.
 #pragma once

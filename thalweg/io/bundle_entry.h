@@ -7,6 +7,7 @@
 //   StoredStrings strings;
 //   if (!ParseStoredStrings(stored, num_elements, &strings)) return DataLoss(...);
 //
+// Ownership: values; nothing of the bytes is kept.
 // Threads: any.
 // Errors: DataLoss for what is no entry, Unimplemented for other byte orders; the caller knows file
 // and key.

@@ -6,6 +6,8 @@
 //   ASSIGN_OR_RETURN(Tensor w, reader->Read("w", allocator));
 //
 // A data file is opened when the first tensor of it is read.
+// Ownership: owns its entries and open files; the file system outlives it, tensors are the
+// caller's.
 // Threads: const members from any thread.
 // Errors: NotFound with the nearest names for a missing tensor or file, DataLoss with file and
 // tensor for what does not match its checksum.

@@ -9,6 +9,9 @@
 //
 // Files are written under temporary names, synced, and renamed by Finish; a writer that is dropped
 // removes them.
+// Ownership: owns its temporary files until Finish; the file system outlives it, tensors are not
+// kept.
+// Threads: one at a time.
 // Errors: InvalidArgument for a name given twice, Unimplemented for resources and for variants
 // that have no form outside of their process, what the file system says.
 #pragma once

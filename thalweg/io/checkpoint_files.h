@@ -7,6 +7,7 @@
 //
 // The index goes first, and by a rename that also says what is being removed: from then on the
 // checkpoint does not look whole, and who finds that name ends the removal.
+// Ownership: the guard of a directory of parts is the caller's; it stands while it is open.
 // Threads: any; several processes may do so in one directory. What a live one writes stays.
 // Errors: those of the files; a sweep has none, what cannot be removed stays.
 #pragma once

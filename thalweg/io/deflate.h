@@ -6,6 +6,7 @@
 //   RETURN_IF_ERROR(deflater.Finish(&compressed));              // and the rest
 //
 // With kNone it makes the bytes themselves. The effort is zlib's default one.
+// Ownership: owns its stream; `out` is the caller's.
 // Threads: one.
 // Errors: Unimplemented without libthalweg_zlib.so; ResourceExhausted without memory.
 #pragma once

@@ -3,6 +3,7 @@
 //
 //   ASSIGN_OR_RETURN(const ThalwegZlibApi* api, FindZlib());
 //
+// Ownership: the table is the component's, which is never closed.
 // Threads: any; whoever asks first decides for the whole process.
 // Errors: Unimplemented without libthalweg_zlib.so.
 #pragma once

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Little-endian integers of fixed width in files.
+// Ownership: none; what is loaded from has the bytes.
+// Threads: any; no state.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 //   ASSIGN_OR_RETURN(file, OpenInflated(std::move(file), path, kind));   // read in order only
 //
 // Few bytes may become very many: make_room is asked, piece by piece, before they are taken.
+// Ownership: a file that is opened owns the one beneath it.
 // Threads: one for each file.
 // Errors: DataLoss with the place in the compressed bytes; Unimplemented without
 // libthalweg_zlib.so.

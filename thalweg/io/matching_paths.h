@@ -5,8 +5,10 @@
 //   PosixFileSystem fs;
 //   ASSIGN_OR_RETURN(std::vector<std::string> shards, MatchingPaths(fs, "/data/train-*-of-08"));
 //
-// Sorted by name in each directory; none is no error, nor is a directory that cannot be listed.
-// A pattern with an unclosed '[' matches nothing.
+// Sorted by name in each directory. A pattern with an unclosed '[' matches nothing.
+// Ownership: values; the file system is used during the call.
+// Threads: any.
+// Errors: none; a directory that cannot be listed holds nothing that matches.
 #pragma once
 
 #include <string>

@@ -7,8 +7,9 @@
 //   RETURN_IF_ERROR(CheckRecord(rest.substr(0, length + kRecordFooterBytes), at));
 //
 // `at` is where the record begins in its file, for messages.
-// Errors: DataLoss for what does not match its checksum.
+// Ownership: values; nothing of the bytes is kept.
 // Threads: any.
+// Errors: DataLoss for what does not match its checksum.
 #pragma once
 
 #include <cstdint>

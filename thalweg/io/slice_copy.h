@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What two boxes of one tensor have in common, element by element. Boxes are resolved
 // (TensorSlice::Resolve), `common` is what Intersect says of them.
+// Ownership: none; `to` is the caller's, and nobody else holds its buffer.
+// Threads: any, on distinct targets.
+// Errors: none; the boxes were checked by Resolve and Intersect.
 #pragma once
 
 #include "thalweg/io/tensor_slice.h"

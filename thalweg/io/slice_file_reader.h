@@ -6,6 +6,7 @@
 //   ASSIGN_OR_RETURN(Tensor w, reader->Read("w", allocator));
 //
 // It reads what stands of tensors in each file, and values when they are asked for.
+// Ownership: owns what it knows of its files, and these open; tensors are the caller's.
 // Threads: const members from any thread.
 // Errors: NotFound for a pattern that no file matches and for a missing tensor, InvalidArgument for
 // one that is not there as a whole, DataLoss with file and tensor for what is not as written.

@@ -8,9 +8,10 @@
 //   RETURN_IF_ERROR(writer->Finish());        // until then there is no such file
 //
 // Tensors are kept until Finish.
+// Ownership: copies values as they come; the file system outlives it.
+// Threads: one.
 // Errors: InvalidArgument for a slice given twice, Unimplemented for types that the format has not,
 // what the file system says.
-// Threads: one.
 #pragma once
 
 #include <map>

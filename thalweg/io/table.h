@@ -11,7 +11,10 @@
 //   ASSIGN_OR_RETURN(auto reader, TableReader::Open(*written, path));
 //   ASSIGN_OR_RETURN(auto value, reader.Find("a"));          // reads one block
 //
-// Errors: DataLoss with file and offset for anything that is not as written.
+// Ownership: points at its file, which outlives it; entries are copies.
+// Threads: a writer one at a time; const members of a reader from any.
+// Errors: DataLoss with file and offset for what is not as written, Unimplemented for a compressed
+// block, InvalidArgument for keys that do not rise; the file's.
 #pragma once
 
 #include <optional>

@@ -3,6 +3,10 @@
 // it out.
 //   entry: varint shared, varint unshared, varint value size, key tail, value
 //   end:   restart offsets (fixed32 each), their number (fixed32)
+//
+// Ownership: a builder owns its bytes; a reader points into its block, which outlives it.
+// Threads: one at a time.
+// Errors: DataLoss for a block that is too short or not as written; a reader keeps it in status().
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,9 @@
 // TensorSlice: a box within a tensor: in each dimension a start and a length, or all of it. Text:
 // "-" for a whole dimension, "start,length" otherwise, joined by ':' ("0,5:-"). Variables that are
 // partitioned are saved in slices.
+// Ownership: a value.
+// Threads: const members from any.
+// Errors: InvalidArgument that quotes the text, or names what does not fit.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,10 @@
 // The table of functions between this library and libthalweg_zlib.so, the component that holds
 // zlib. Plain C on purpose: the two are built apart and share no symbols. Private to io/.
 //   const ThalwegZlibApi* api = thalweg_zlib(THALWEG_ZLIB_VERSION);   // by dlsym
+// Ownership: a stream is the caller's, until close; the table is static.
 // Threads: any, one stream from one at a time.
+// Errors: null or kThalwegZlibError; `why` is a text of the component's, good until the stream is
+// closed.
 #pragma once
 
 extern "C" {

@@ -6,6 +6,10 @@
 //   } catch (...) {
 //     status = CaughtException();
 //   }
+//
+// Ownership: the Status is the caller's.
+// Threads: the one that caught the exception.
+// Errors: it makes them: ResourceExhausted for memory, Internal with its words for all else.
 #pragma once
 
 #include "thalweg/base/status.h"

@@ -5,7 +5,8 @@
 //   HeapCharge charge;  // goes with the text
 //   ASSIGN_OR_RETURN(const std::string text, ReadFile(ctx.allocator(), charge, path));
 //
-// Threads: any; `charge` belongs to the caller.
+// Ownership: the text is the caller's, and so is the charge that goes with it.
+// Threads: any; one charge from one at a time.
 // Errors: the file system's; ResourceExhausted, which names the file, where there is no room.
 #pragma once
 

@@ -5,7 +5,9 @@
 //   if (queue->is_dropped()) Find(&queue);  // by its name again
 //
 // ResourceManager tells it; whoever still holds the resource may go on using it.
+// Ownership: of who derives from it; the container that drops it lets its reference go.
 // Threads: any.
+// Errors: none.
 #pragma once
 
 #include <atomic>

@@ -14,7 +14,11 @@
 // Inputs are what the schema says: a reference edge read by a plain argument arrives as the
 // variable's value. Of reference arguments and resource handles, `VariableOf(ctx, i)` of
 // resources/variable.h gives the variable.
+// Ownership: the executor owns the slots; input(), output() and step() are good during the call, a
+// tensor that is set shares its buffer.
 // Threads: one thread at a time, except input() and step(), which ParallelFor shards may call.
+// Errors: AllocateOutput, AllocateTemporary: ResourceExhausted; Resource: NotFound, InvalidArgument
+// for no handle, FailedPrecondition for one that was never set.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 // Ownership: an environment owns its devices; steps, kernels and tensors of it end first (tensors
 // keep the allocator).
 // Threads: every member from any thread.
+// Errors: CopyToHost and CopyFromHost give theirs to `done`; the allocators give null.
 #pragma once
 
 #include <functional>

@@ -2,6 +2,9 @@
 // DeviceFactory: makes the devices of one type for an environment. Devices are leaves: who puts a
 // process together names their factories (`MakeCpuDevices` of devices/cpu), nobody below knows
 // them.
+// Ownership: the devices are the caller's; they share the host allocator.
+// Threads: any.
+// Errors: the device's own, which end the making of the environment; an empty list is none.
 #pragma once
 
 #include <memory>

@@ -2,6 +2,10 @@
 // DeviceName: "/job:worker/replica:0/task:17/device:CPU:0", whole or in part. The older "/cpu:0"
 // form parses too.
 //   ASSIGN_OR_RETURN(DeviceName d, DeviceName::Parse("/task:3/device:GPU:*"));
+//
+// Ownership: a value.
+// Threads: const members from any.
+// Errors: InvalidArgument that quotes the part that is wrong, or both that contradict.
 #pragma once
 
 #include <optional>

@@ -4,7 +4,9 @@
 //   AddUnary<compute::UnaryOp::kTanh>(registry, "Tanh", kFloatsAndComplex);
 //   AddBinary<compute::BinaryOp::kAdd>(registry, "AddV2", kNumbers);      // broadcasts
 //
-// The output takes an input's buffer where it may.
+// Ownership: the output takes an input's buffer where it may; the registry keeps names and
+// functions.
+// Threads: kernels from any; registration before the registry is shared.
 // Errors: those of compute/ew ("Incompatible shapes", "Integer division by zero"). A type of the
 // list that compute/ lacks is not registered.
 #pragma once

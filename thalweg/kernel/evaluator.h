@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluator: runs one node now, outside any step: what passes compute constants with.
+// Ownership: outputs are the caller's; the evaluator keeps nothing of the node.
+// Threads: every member from any.
+// Errors: Unimplemented for a node that it cannot run; those of the kernel and of `work`.
 #pragma once
 
 #include <span>

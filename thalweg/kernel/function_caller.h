@@ -7,7 +7,10 @@
 //
 // A call is a step inside of the step: it shares the outer one's cancellation, rendezvous and
 // resources, and runs on its threads.
+// Ownership: the resources of the step hold it; it keeps ctx, not the call, until `done`.
 // Threads: all calls from any.
+// Errors: come to `done`: those of the function, ResourceExhausted where calls are too deep inside
+// each other.
 #pragma once
 
 #include <string_view>

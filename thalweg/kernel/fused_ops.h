@@ -5,6 +5,11 @@
 //   ASSIGN_OR_RETURN(fused_, FusedOps::Parse(construction, false));
 //   ...
 //   RETURN_IF_ERROR(fused_.Activate(ctx.work(), y));   // what the product did not do itself
+//
+// Ownership: a value; Activate writes into a tensor that nobody else holds.
+// Threads: const members from any.
+// Errors: Unimplemented for names that are unknown or out of place, InvalidArgument for another
+// number of args.
 #pragma once
 
 #include <optional>

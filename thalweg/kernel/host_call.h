@@ -9,7 +9,9 @@
 // Such code may also wait for a thread that closes. So a step begins the call before it looks
 // whether it was cancelled, and who closes cancels before asking IsAnywhere(): one sees the other.
 //
+// Ownership: lies on the stack of the thread that makes the call.
 // Threads: IsInside() is of each thread its own, IsAnywhere() of the process.
+// Errors: none.
 #pragma once
 
 namespace thalweg {

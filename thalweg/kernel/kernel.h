@@ -11,6 +11,8 @@
 //     }
 //   };
 //
+// Ownership: its plan or its session; a sink outlives every Done that points at it.
+// Threads: Compute from any, several at once; Done once, from any.
 // Errors: a kernel says what is wrong with its inputs; node, operation, device, shapes and the
 // user's line are put before it by the executor. A kernel must not throw, block, or hold a lock
 // when it returns.

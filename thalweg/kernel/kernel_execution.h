@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // KernelExecution: what kernels of one step give to compute/: the threads of a queue, scratch
 // memory from an allocator, the step's cancel flag.
+// Ownership: isa, queue, allocator and cancellation outlive it.
+// Threads: set_queue before the others; these from any.
+// Errors: none; null for scratch memory that is not there, true from cancelled().
 #pragma once
 
 #include "thalweg/base/cancellation.h"

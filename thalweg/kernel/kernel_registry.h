@@ -12,8 +12,11 @@
 // a default constructor, or one that takes a const KernelConstruction&.
 // A kernel of an operation, device type and types is registered once. After a second time every
 // Find returns the error, which names both places, and the first registration stands.
+// Ownership: entries live as long as the registry and never move; a kernel is the caller's.
 // Threads: registration happens before the registry is shared, except AddUserKernel, which may race
 // with Find.
+// Errors: Find: NotFound with the types and devices that have a kernel, or that of status();
+// AlreadyExists for a second registration; Make: those of the kernel's constructor too.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LocalRendezvous: a Rendezvous within one process.
+// Ownership: the step holds it; deliveries that nobody took go with it.
+// Threads: every member from any; a callback runs in the thread of Send, Recv or Abort that ends
+// its wait, without the lock.
+// Errors: InvalidArgument for a key that is sent or received twice; after Abort its reason.
 #pragma once
 
 #include <memory>

@@ -10,6 +10,8 @@
 // All of it does nothing for tensors of other types. What is asked for here counts until the
 // executor charges the output with what its strings hold. A kernel whose output holds no more than
 // its inputs need not ask.
+// Ownership: the allocator and the output outlive a meter; a charge is the caller's.
+// Threads: one for each output; TextMeter::Take from any shard.
 // Errors: ResourceExhausted with the bytes asked for and the limit.
 #pragma once
 

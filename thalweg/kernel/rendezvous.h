@@ -9,9 +9,9 @@
 //
 // Ownership: a sent tensor is held until received or aborted.
 // Threads: all calls may race; nothing blocks.
-// Ordering: everything before Send(k) is visible to the callback of Recv(k).
 // Errors: a second Send or Recv of one key is InvalidArgument; after Abort(s) every call and every
 // waiter gets s. Not promised: fairness, order between keys.
+// Ordering: everything before Send(k) is visible to the callback of Recv(k).
 #pragma once
 
 #include <cstdint>

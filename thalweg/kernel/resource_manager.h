@@ -4,8 +4,12 @@
 //   ASSIGN_OR_RETURN(RefPtr<Variable> v, manager.LookupOrCreate<Variable>(
 //                                            "", "w", [] { return MakeVariable(); }));
 // The empty container name means the default one.
+// Ownership: shares each resource; who looked one up holds a reference of its own, also after it
+// was dropped.
 // Threads: every member from any thread; `create` runs under the lock, once for one name, and must
 // not call the manager.
+// Errors: NotFound, also where only one of another type has the name, and AlreadyExists, with
+// container and name; those of `create`.
 #pragma once
 
 #include <map>

@@ -4,6 +4,9 @@
 //
 //   RETURN_IF_ERROR(GatherOutput(ctx, params, indices, axis, batch_dims));   // output 0 is set
 //
+// Ownership: the context is the caller's; `target` is written in place, so nobody else holds its
+// buffer.
+// Threads: one for each context; shards of the loops run on the step's.
 // Errors: InvalidArgument naming the shapes, or the first bad index.
 #pragma once
 

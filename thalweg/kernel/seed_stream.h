@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Philox stream of a stateless operation, from its tensor of two seeds.
 //   ASSIGN_OR_RETURN(const Philox stream, StreamOfSeed(ctx.input(1)));
+// Ownership: a value.
+// Threads: any; no state.
 // Errors: InvalidArgument for another shape than [2].
 #pragma once
 

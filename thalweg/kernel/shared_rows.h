@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ShareRows: rows of dimension 0 as a tensor that shares the bytes, where that is worth it.
+// Ownership: the view keeps the whole buffer of `x` alive.
+// Threads: any; no state.
+// Errors: InvalidArgument for a shape of another size; an empty tensor, where a copy is needed, is
+// none.
 #pragma once
 
 #include "thalweg/tensor/tensor.h"

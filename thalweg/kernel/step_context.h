@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // StepContext: the services of one step on one device, as kernels see them. Made by the step
-// engine, lives until the last kernel of the step has ended. Nothing in it is owned by it but what
-// it says.
+// engine, lives until the last kernel of the step has ended.
+// Ownership: owns nothing: the step engine keeps what it points at until the last kernel of the
+// step has ended.
+// Threads: filled before the first kernel runs, then read by any.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

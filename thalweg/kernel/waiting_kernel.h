@@ -3,7 +3,9 @@
 // first, as a plain kernel; only when it must wait does it become an asynchronous one, and then it
 // can say what for, so that the error of a deadline names it.
 //
+// Ownership: as AsyncKernel: ctx and its inputs stay until `done`.
 // Threads: as AsyncKernel; WaitsFor from any thread until Done was called.
+// Errors: those of TryCompute at once, else of Wait, which come to `done`.
 #pragma once
 
 #include <optional>

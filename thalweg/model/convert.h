@@ -6,6 +6,7 @@
 //
 // A GraphDef is text where the name ends so (.pbtxt, .prototxt, .txt). A SavedModel has the tags of
 // the model, or "serve", one signature under its old name, and its tables' contents.
+// Ownership: the model is used during the call; the files are the caller's.
 // Threads: any.
 // Errors: begin with the model's path and the signature; AlreadyExists for a SavedModel where there
 // is one, and those of the files.

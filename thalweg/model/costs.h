@@ -8,6 +8,7 @@
 // Counted is the graph before it is rewritten (graph/op_costs.h), constants folded aside; what lies
 // in a loop counts once, and is said to. The peak is that of the session's plan, without
 // parameters.
+// Ownership: the text is the caller's.
 // Threads: any.
 // Errors: InvalidArgument for shapes of no input, or that contradict it, or that the operations
 // refuse; those of planning.

@@ -6,6 +6,7 @@
 //
 // Operations are counted in the graph and once in each function. One that has no kernel can stand
 // in a graph; what needs it fails when it is planned.
+// Ownership: the text is the caller's.
 // Threads: any.
 // Errors: InvalidArgument for a function that cannot be read.
 #pragma once

@@ -7,6 +7,7 @@
 //
 // Its inputs and outputs have the names of the signature's, so whoever reads it as a graph finds
 // the same signature.
+// Ownership: the message is the caller's and holds copies of the values.
 // Threads: any.
 // Errors: FailedPrecondition for a signature that changes its variables, needs tables (unless
 // `with_tables`) or calls itself; those of the session that reads the variables.

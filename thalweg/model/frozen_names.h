@@ -7,6 +7,9 @@
 // A node that has such a name and is another one gets a new name. Characters that no node may have
 // become '_'. Inputs that nothing reads are placeholders, those with a default have it. Attributes
 // that begin with '_' go: they say where a node was made or shall run.
+// Ownership: changes the caller's `frozen`; all else is read during the call.
+// Threads: any, on distinct graphs.
+// Errors: those of writing an input's default into the graph (tensor/tensor_proto.h).
 #pragma once
 
 #include <string>

@@ -5,7 +5,9 @@
 //   const std::vector<int> nesting = NestingOf(graph);
 //   if (nesting[static_cast<size_t>(node->id())] == 0) ... it is there in every step ...
 //
+// Ownership: a value.
 // Threads: any.
+// Errors: none; a node in a frame that is none counts as outside.
 #pragma once
 
 #include <vector>

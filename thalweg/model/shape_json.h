@@ -4,7 +4,9 @@
 //   JsonWriter json;
 //   AppendShape(json, PartialShape{-1, 3});
 //
+// Ownership: the text goes to the caller's writer.
 // Threads: one.
+// Errors: none.
 #pragma once
 
 #include "thalweg/proto/json_writer.h"

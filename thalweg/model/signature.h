@@ -5,6 +5,7 @@
 //   ASSIGN_OR_RETURN(std::vector<ModelSignature> all, ReadSignatures(files, unknown, graph));
 //   for (const ModelTensor& input : all[0].inputs) ... input.name, input.dtype, input.shape
 //
+// Ownership: values; outputs point at nodes of the graph, which outlives them.
 // Threads: values.
 // Errors: NotFound, InvalidArgument for a signature that names tensors that are not there.
 #pragma once

@@ -6,7 +6,8 @@
 //   for (const Node* node : part.step.graph->Nodes()) ...
 //
 // What the graph itself has a default for is not fed: its node stays.
-// Threads: any. The model must outlive the step.
+// Ownership: the step owns its graph, whose origins are the model's: it outlives the step.
+// Threads: any.
 // Errors: those of Prune and ExpandFunctions; the signature's own where it cannot be run;
 // InvalidArgument for a placeholder that it does not feed.
 #pragma once

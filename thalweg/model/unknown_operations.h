@@ -11,6 +11,7 @@
 // Linear in nodes and edges, functions included.
 // Ownership: the message and the registry must outlive it.
 // Threads: const members from any.
+// Errors: none; a function that cannot be read has no unknown operations.
 #pragma once
 
 #include <map>

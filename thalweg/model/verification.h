@@ -7,6 +7,7 @@
 //
 // All recorded values come from one step. They are told in the graph's order, so that the first one
 // that differs is where a difference begins; what is known of its inputs stands beside it.
+// Ownership: values; the model is used during the call.
 // Threads: any.
 // Errors: InvalidArgument for inputs that neither the signature nor the graph has, and where it has
 // none of the values (a converted graph lacks some); those of the run.

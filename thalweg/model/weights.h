@@ -4,6 +4,7 @@
 //   RETURN_IF_ERROR(RestoreWeights(files, unknown, RunOptions(), *session));
 //   RETURN_IF_ERROR(Initialize(files, unknown, RunOptions(), *session));
 //
+// Ownership: files and session are used during the call; what is restored belongs to the session.
 // Threads: one at a time for a session.
 // Errors: NotFound where the checkpoint is missing; else those of the operations, DataLoss where
 // bytes do not match their checksums.

@@ -6,10 +6,12 @@
 //   CallCounts counts(expander, library, registry, options);
 //   RETURN_IF_ERROR(counts.Add(*call));      // for each call of the step
 //
+// Ownership: expander, library and options outlive it; it shares the registry and keeps pointers to
+// bodies of the library.
+// Threads: one.
 // Errors: ResourceExhausted where the limits are passed for certain, InvalidArgument for a function
 // that calls itself whatever the values are ("f -> g -> f"). What depends on a condition, or cannot
 // be looked at, counts for as little as it may be.
-// Threads: one.
 #pragma once
 
 #include <string>

@@ -9,6 +9,9 @@
 // gradients and element-wise nodes of four dimensions join it when an image that they read lies
 // in it. Only nodes whose images have a rank known to be 4. Sums over a channel are made in another
 // order, as in a graph that was written channels-last: last places may differ.
+// Ownership: as pass.h: a new graph, or the one given.
+// Threads: as pass.h: one.
+// Errors: those of the step's budget.
 #pragma once
 
 #include "thalweg/passes/pass.h"

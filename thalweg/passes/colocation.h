@@ -5,6 +5,10 @@
 //
 //   ColocationGroups groups(graph);
 //   groups.Members(groups.Find(*node));    // all nodes of its group, the first made first
+//
+// Ownership: the graph outlives it; Members points at its nodes.
+// Threads: const members from any; one makes it, while nobody adds nodes.
+// Errors: none; a name that is no node groups nothing.
 #pragma once
 
 #include <string>

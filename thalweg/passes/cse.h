@@ -5,6 +5,9 @@
 // operation is commutative) and control inputs. Never merged: stateful and random operations,
 // feeds, control flow, nodes with references in or out, large tensors of one value. The node made
 // first stays.
+// Ownership: as pass.h: a new graph, or the one given.
+// Threads: as pass.h: one.
+// Errors: those of the step's budget.
 #pragma once
 
 #include "thalweg/passes/pass.h"

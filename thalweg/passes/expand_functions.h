@@ -10,6 +10,8 @@
 // stateful nodes run when the call does; those of a branch that is not taken do not. A call in the
 // body of the function that it calls stays one, a _RuntimeCall: only values say how deep such calls
 // go.
+// Ownership: as pass.h: a new graph, or the one given; the library outlives what is made.
+// Threads: as pass.h: one; bodies are kept in the library, which several steps may use.
 // Errors: NotFound for unknown functions, InvalidArgument for malformed ones and for recursion that
 // nothing can end ("f -> g -> f"), ResourceExhausted for too many nodes, which is refused before
 // they are made; each names the call.

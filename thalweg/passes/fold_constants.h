@@ -5,6 +5,10 @@
 // Never folded: stateful and random operations, feeds, control flow and what it guards, nodes with
 // control inputs, references, tensors above the limit, nodes of many outputs. A node whose kernel
 // fails is left for the step to report.
+// Ownership: as pass.h: a new graph, or the one given; it owns the constants. The evaluator is used
+// during the call.
+// Threads: as pass.h: one.
+// Errors: those of the step's budget; a kernel's leaves its node.
 #pragma once
 
 #include "thalweg/kernel/evaluator.h"

@@ -6,6 +6,11 @@
 // What a node waits for: `gate` is a node that lives exactly where the call does; it holds what has
 // no inputs in its branch or iteration. `before` holds stateful nodes until the call's control
 // inputs are done.
+// Ownership: graph, library and options outlive it; nodes belong to the graph, and so does what
+// LateGradient and ForwardCall point at.
+// Threads: one at a time.
+// Errors: InvalidArgument for recursion and bodies that do not fit, NotFound for unknown functions,
+// ResourceExhausted for too many nodes; each names the call.
 #pragma once
 
 #include <map>

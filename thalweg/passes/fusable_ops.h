@@ -4,6 +4,10 @@
 //   if (const int count = FusableInstructions(node); count >= 0) {
 //     result = EmitInstructions(node, operands, next, &instructions);
 //   }
+//
+// Ownership: values; the node is read during the call.
+// Threads: any, as for reading a Graph.
+// Errors: none; -1 or nothing for a node that is none of these.
 #pragma once
 
 #include <optional>

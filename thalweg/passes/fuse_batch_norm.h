@@ -9,6 +9,9 @@
 // y being of the first kind, in training. Only where nobody else sees what lies between, on one
 // device, without colocation. `side` must have the shape of x, as far as is known before the step.
 // Part of FuseEpilogues.
+// Ownership: as pass.h: a new graph, or the one given.
+// Threads: as pass.h: one.
+// Errors: those of the step's budget.
 #pragma once
 
 #include "thalweg/passes/pass.h"

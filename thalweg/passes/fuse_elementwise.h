@@ -11,6 +11,9 @@
 // what is larger: a program of several shapes is planned in every step. The new node has the root's
 // name; errors name the node they belong to. Nothing is done where the registries lack the
 // operations.
+// Ownership: as pass.h: a new graph, or the one given; the registry is used during the call.
+// Threads: as pass.h: one.
+// Errors: those of the step's budget; Internal where fused nodes would wait for each other.
 #pragma once
 
 #include "thalweg/kernel/kernel_registry.h"

@@ -16,6 +16,9 @@
 // that nothing in the step writes, get "_weight", a name for its form (a MatMul becomes
 // _FusedMatMul for that): their kernels keep it packed from step to step
 // (resources/packed_weight.h). Loops are looked through.
+// Ownership: as pass.h: a new graph, or the one given.
+// Threads: as pass.h: one.
+// Errors: those of the step's budget.
 #pragma once
 
 #include "thalweg/passes/pass.h"

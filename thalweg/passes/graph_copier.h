@@ -8,6 +8,10 @@
 //
 // Copy() takes the inputs where they have gone (Map). A node that was not copied nor replaced is
 // dropped: control edges from it vanish, data edges from it must not remain.
+// Ownership: the old graph outlives it; it owns the new one until Finish.
+// Threads: one at a time.
+// Errors: those of AddNode; Finish: Internal for a feed, fetch or target that was dropped, and
+// those of the step's budget.
 #pragma once
 
 #include <unordered_map>

@@ -4,6 +4,8 @@
 //   ASSIGN_OR_RETURN(step, InferShapes(step, {PartialShape{32, 224, 224, 3}}));
 //
 // A loop's variable keeps what was known of its shape: its back edge counts for nothing else.
+// Ownership: as pass.h: a new graph, which points at the library.
+// Threads: as pass.h: one.
 // Errors: InvalidArgument where a shape function refuses the shapes.
 #pragma once
 

@@ -11,6 +11,9 @@
 // where nobody else sees the parts (no other reader, not fetched, no control edges from them), for
 // float and double, without colocation, and for matrices of some size. The sum is made in another
 // order: last places may differ.
+// Ownership: as pass.h: a new graph, or the one given.
+// Threads: as pass.h: one.
+// Errors: those of the step's budget.
 #pragma once
 
 #include "thalweg/passes/pass.h"

@@ -11,6 +11,9 @@
 // are known, on the same device, without colocation, and where copying the operands is cheaper than
 // writing the products. Terms of other kinds stay in the AddN. The sum is made in another order, as
 // that of one long product: last places may differ.
+// Ownership: as pass.h: a new graph, or the one given.
+// Threads: as pass.h: one.
+// Errors: those of the step's budget.
 #pragma once
 
 #include "thalweg/passes/pass.h"

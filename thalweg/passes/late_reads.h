@@ -10,6 +10,9 @@
 // control or data edges, gets a read of its own behind what leads there. Readers that no update
 // leads to keep theirs: nothing says when they run. Work: nodes and edges, once for each 64
 // variables that are both updated and read.
+// Ownership: as pass.h: a new graph, or the one given.
+// Threads: as pass.h: one.
+// Errors: those of the step's budget.
 #pragma once
 
 #include "thalweg/passes/pass.h"

@@ -3,7 +3,9 @@
 // is made before its back edge, so inference alone knows nothing of its value, nor of what is
 // computed from it.
 //
+// Ownership: values.
 // Threads: as for a Graph.
+// Errors: none; what a shape function refuses is not known.
 #pragma once
 
 #include <memory>

@@ -11,6 +11,11 @@
 // traces. Control edges and other types stay as they are.
 //
 //   ASSIGN_OR_RETURN(auto parts, PartitionByDevice(step, device_of_node, devices));
+//
+// Ownership: each part owns its graph, whose origins point at the user's.
+// Threads: as pass.h: one.
+// Errors: InvalidArgument for a loop over devices without a LoopCond, Internal for a back edge
+// between devices; those of the step's budget.
 #pragma once
 
 #include <vector>

@@ -7,6 +7,9 @@
 // A pass never changes its input: it makes a new Graph, or gives back the same one where nothing is
 // to be done. In every StepGraph the nodes' ids are a topological order, back edges of loops
 // excepted, so a pass is one loop over Nodes().
+// Ownership: a StepGraph shares its graph; the user's graph and the budget outlive it.
+// Threads: one for each step, as the budget counts; a graph that is made is read by any.
+// Errors: those of the step's budget (Visit); those of a pass are its own.
 #pragma once
 
 #include <memory>

@@ -9,6 +9,7 @@
 // task does for its own part), "all" or "none"; "-" before it switches off, "+" or nothing on. The
 // last word about a pass counts; one without a word is as the table says. How to add one:
 // docs/howto/add_a_pass.md.
+// Ownership: the table is static; what the context names is used during the call.
 // Threads: any.
 // Errors: InvalidArgument for a word that is none, with the nearest and all there are; those of a
 // pass, and of the budget of the step's compilation, which hears what runs.

@@ -9,9 +9,11 @@
 // placement_rule.h's. Groups are those of the whole user graph, so a variable stands where its
 // updates can run, also those of later steps; once placed, state stays where it is. Nodes of a
 // group that no device can run are nobody's concern until a step needs them.
+// Ownership: devices, registry and log outlive a placer, which points at nodes of the user's graph,
+// too.
+// Threads: all calls from any thread.
 // Errors: NotFound for a node without any kernel, InvalidArgument that names nodes, constraints and
 // kernels when nothing is left.
-// Threads: all calls from any thread.
 #pragma once
 
 #include <algorithm>

@@ -6,6 +6,8 @@
 //
 // Fed edges end in Placeholders with the fed edge's type and inferred shape. A control edge from a
 // fed placeholder vanishes; one from any other node keeps that node in the step, fed or not.
+// Ownership: as pass.h: a new graph, whose origins point at the user's.
+// Threads: as pass.h: one; others may add nodes to the user's graph meanwhile.
 // Errors: InvalidArgument for a cycle that is no loop, a loop left open, and a feed that an
 // operation needs as a reference to a variable; each names nodes.
 #pragma once

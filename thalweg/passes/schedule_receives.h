@@ -7,6 +7,9 @@
 //   RETURN_IF_ERROR(ScheduleReceives(&parts));
 //
 // Small values, those whose size is not known, and those read in loops come as before.
+// Ownership: gives parts that change new graphs in the place of theirs.
+// Threads: as pass.h: one.
+// Errors: those of the step's budget; beyond its own limit of work what is left stays as it was.
 #pragma once
 
 #include <string>

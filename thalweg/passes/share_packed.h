@@ -8,6 +8,9 @@
 //
 // For floats of known shapes, where packing costs more than a trifle of the product. Bits stay.
 // Run after MarkWeights, whose weights stay packed from step to step and are left alone here.
+// Ownership: as pass.h: a new graph, or the one given.
+// Threads: as pass.h: one.
+// Errors: those of the step's budget.
 #pragma once
 
 #include "thalweg/passes/pass.h"

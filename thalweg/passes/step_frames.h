@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // StepFrames: in which loop each node of a StepGraph runs. An Enter runs in the frame it leaves and
 // its value is in the one it opens; an Exit the other way round.
+// Ownership: points at nodes of the step's graph, which outlives it.
+// Threads: const members from any.
+// Errors: InvalidArgument for an Exit outside of any loop.
 #pragma once
 
 #include <string>

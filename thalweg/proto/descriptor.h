@@ -8,6 +8,7 @@
 //
 // Ownership: all of it is static and immutable.
 // Threads: any.
+// Errors: none; null where there is no such name or number.
 #pragma once
 
 #include <cstddef>

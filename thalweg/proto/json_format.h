@@ -7,6 +7,7 @@
 //
 // google.protobuf.Any and the wrapper types are written by their fields; unknown fields have no
 // JSON form and are left out.
+// Ownership: the text is the caller's; nothing of the message is kept.
 // Threads: any, on distinct messages.
 // Errors: ResourceExhausted beyond 2 GiB of text; InvalidArgument for messages nested too deep.
 #pragma once

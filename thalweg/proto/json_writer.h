@@ -10,6 +10,7 @@
 //   Use(json.Take());  // {"tag": "loss", "values": [0.5, 0.25]}
 //
 // JSON has no NaN and no infinities: they are the texts "NaN", "Infinity" and "-Infinity".
+// Ownership: owns its text until Take() gives it away.
 // Threads: one.
 // Errors: none; a caller that opens and closes out of order gets what it wrote.
 #pragma once

@@ -13,6 +13,7 @@
 // Writing: fields by number, map entries by key, two blanks a level, numbers so that they read back
 // to the same bits (but for the payload of a NaN). Unknown fields have no text form and are left
 // out.
+// Ownership: a message owns all it has read; nothing of `text` is kept.
 // Threads: any, on distinct messages.
 // Errors: InvalidArgument, "LINE:COLUMN: PATH: what was expected, what was found";
 // ResourceExhausted beyond 2 GiB of text.

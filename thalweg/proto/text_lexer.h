@@ -2,8 +2,10 @@
 // TextLexer: the tokens of protobuf text. Private to this room.
 //   TextLexer lexer("a: 1");  // lexer.token() is the identifier a
 //   lexer.Advance();          // it is the colon
-// Tokens are views into the text. A malformed token has the kind kBad and ends nothing: the parser
-// reports error().
+// A malformed token ends nothing: the parser reports error().
+// Ownership: the text outlives the lexer and its tokens.
+// Threads: one at a time.
+// Errors: none of its own: a bad token has the kind kBad, an escape its `what` and place.
 #pragma once
 
 #include <cstddef>

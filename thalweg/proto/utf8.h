@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // IsUtf8: whether bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing beyond
 // U+10FFFF).
+// Ownership: keeps nothing of the bytes.
+// Threads: any; no state.
+// Errors: none; false or 0 for what is not UTF-8.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements of a queue or a dataset cut from a batch, and batches put together from elements.
+// Ownership: a row shares its batch's buffer where it is large; all other results have memory of
+// their own.
+// Threads: any.
+// Errors: ResourceExhausted where there is no room; InvalidArgument where a size does not fit into
+// int64.
 #pragma once
 
 #include <span>

@@ -5,7 +5,10 @@
 //   ASSIGN_OR_RETURN(std::vector<Tensor> results, CollectiveResults(ctx, calls));   // by rank
 //
 // Values are merged in the order of the ranks, element by element, each time rounded to the element
-// type: bits depend on ranks alone. Members may share one result's buffer.
+// type: bits depend on ranks alone.
+// Ownership: values are shared; results are the members', who may share one buffer.
+// Threads: any; the sums use the step's threads.
+// Errors: InvalidArgument for a value that cannot be cut or merged, ResourceExhausted for no room.
 #pragma once
 
 #include <cstdint>

@@ -6,12 +6,12 @@
 //   ASSIGN_OR_RETURN(auto instance, CollectiveInstance::At(*step_resources, call.keys, ctx.tag()));
 //   instance->Join({.instances = step_resources}, ctx, std::move(call), std::move(done));
 //
-// A member's rank is its place in the order of device names (numbers as numbers). The first error
-// is everybody's, also that of who comes later: InvalidArgument for members that contradict each
-// other or come twice, DeadlineExceeded for a member's own timeout, the step's reason when it is
-// cancelled.
+// A member's rank is its place in the order of device names (numbers as numbers).
 // Ownership: of the step (its resources): concurrent steps never share one. Members keep it alive.
 // Threads: any.
+// Errors: the first is everybody's, also of who comes later: InvalidArgument for members that
+// contradict each other or come twice, DeadlineExceeded for a member's timeout, the step's reason
+// when it is cancelled.
 #pragma once
 
 #include <memory>

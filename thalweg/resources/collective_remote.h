@@ -6,7 +6,9 @@
 //     return remote->Join(ctx, std::move(call), timeout_seconds, std::move(done));
 //   }
 //
+// Ownership: the step's; cluster/ keeps it until no kernel of the step runs.
 // Threads: any.
+// Errors: come to `done`: those of CollectiveInstance, and of the way to the other tasks.
 #pragma once
 
 #include <string>

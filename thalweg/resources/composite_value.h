@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CompositeValue: what a variant that holds the parts of one value (a ragged or sparse tensor)
-// carries: tensors, and what kind of value they are parts of. Immutable.
+// carries: tensors, and what kind of value they are parts of.
+// Ownership: shares its tensors; variants share it.
+// Threads: any, as it is immutable.
+// Errors: none; whoever makes one asks CheckDepth.
 #pragma once
 
 #include <algorithm>

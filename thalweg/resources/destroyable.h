@@ -5,7 +5,9 @@
 //   auto* own = dynamic_cast<Destroyable*>(resource);
 //   if (own != nullptr && own->Destroy() == Destroyable::Destroyed::kNow) return OkStatus();
 //
+// Ownership: whoever holds a reference keeps it, also after Destroy().
 // Threads: all calls from any thread.
+// Errors: none; the result says what has happened.
 #pragma once
 
 namespace thalweg {

@@ -7,7 +7,10 @@
 //     Result<RefPtr<Resource>> Get(ResourceManager& resources) override;   // finds or makes it
 //   };
 //
+// Ownership: of a resource that is not Contained it keeps nothing; of one that is, a handle until
+// its container drops it.
 // Threads: as a kernel.
+// Errors: those of Get, and of the attributes.
 #pragma once
 
 #include <string>

@@ -3,7 +3,9 @@
 //
 //   RETURN_IF_ERROR(HoldTensor(tensor, &variants.mutable_data<Variant>()[i]));
 //
+// Ownership: shares the tensor's buffer.
 // Threads: immutable.
+// Errors: InvalidArgument for variants nested too deep.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // LocalCollectives: the instances of a step over several tasks all of whose members are in this
 // task: they need no other. Made with the plan; StepContext points at it.
+// Ownership: the plan's; the step context points at it.
+// Threads: any, as it is immutable.
+// Errors: none.
 #pragma once
 
 #include <set>

@@ -8,9 +8,13 @@
 //
 // A row is a key of key_shape elements and a value of value_shape elements; rows keep their order
 // but that the last one takes the place of a removed one. Those of a dense table lie in
-// DenseBuckets. Errors are TensorFlow's, and ResourceExhausted where there is no room for more
-// rows.
+// DenseBuckets.
+// Ownership: shared by the container and who holds it; it copies keys and values, and charges them
+// to an allocator that outlives it.
 // Threads: every member from any; each call sees the table before or after another, never between.
+// Errors: TensorFlow's: InvalidArgument for types, shapes and keys that do not fit,
+// FailedPrecondition for a static table that is not filled or filled anew; ResourceExhausted where
+// there is no room for more rows.
 #pragma once
 
 #include <functional>

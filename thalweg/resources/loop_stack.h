@@ -8,6 +8,7 @@
 // Ownership: records live as long as a stack that has them. Freeing one recurses neither along
 // the stack nor into stacks within its records.
 // Threads: any may read.
+// Errors: none.
 #pragma once
 
 #include <memory>

@@ -3,6 +3,10 @@
 // copied and freed by recursion, so whoever makes one checks that it is at most kMaxDepth deep:
 //
 //   RETURN_IF_ERROR(CheckDepth(*value));
+//
+// Ownership: variants share it; it shares its tensors.
+// Threads: any, as it is immutable.
+// Errors: InvalidArgument that says how deep variants may be nested.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // OptionalValue: what a variant that holds an optional carries: the components of one element, or
-// nothing. Immutable.
+// nothing.
+// Ownership: shares its components; variants share it.
+// Threads: any, as it is immutable.
+// Errors: none; whoever makes one asks CheckDepth.
 #pragma once
 
 #include <algorithm>

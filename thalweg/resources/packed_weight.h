@@ -11,7 +11,9 @@
 // What it was made of is held on to: nobody can change those bytes meanwhile (an update of the
 // variable makes a copy), so the same buffers mean the same values. Keep lets the former form go.
 // With its last user it gives its memory back.
+// Ownership: the container holds it; while it has a user, it holds the sources and the packed form.
 // Threads: any; when two steps both pack, the later one stays.
+// Errors: Open: those of the container; Find gives an empty tensor for what is not kept.
 #pragma once
 
 #include <span>

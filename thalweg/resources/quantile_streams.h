@@ -11,6 +11,7 @@
 //   }));
 //
 // What the sketches and boundaries hold is charged to the allocator of the call.
+// Ownership: shared by the container and who holds it; ReadBoundaries lends them during the call.
 // Threads: every member from any; each call sees the streams before or after another.
 // Errors: InvalidArgument for another number of features; ResourceExhausted, Cancelled, which leave
 // everything as it was.

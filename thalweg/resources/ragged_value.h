@@ -6,6 +6,7 @@
 //   ASSIGN_OR_RETURN(Variant rows, RaggedValue::Make(DType::kInt64, splits, values));
 //
 // The splits are those of the values: whoever makes one has checked them (SplitsOf).
+// Ownership: owns its splits, shares the values' buffer; variants share it.
 // Threads: any, as it is immutable.
 // Errors: InvalidArgument for values that are variants, and
 // nested too deep.

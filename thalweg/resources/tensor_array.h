@@ -7,8 +7,9 @@
 //
 // Elements take memory when they are written, not before: an array may be 2^31 - 1 long. A gradient
 // array belongs to the array that it was made of and dies with it.
-// Errors: InvalidArgument that names the array; ResourceExhausted where there is no room.
+// Ownership: shares the buffers of its elements; owns its gradient arrays.
 // Threads: any; each call holds the array's lock, also while it adds.
+// Errors: InvalidArgument that names the array; ResourceExhausted where there is no room.
 #pragma once
 
 #include <array>

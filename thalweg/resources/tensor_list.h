@@ -8,6 +8,8 @@
 //   return std::move(update).SetOutput(ctx, 0);
 //
 // So a list that goes through a loop and has no other reader is changed in place.
+// Ownership: shares the buffers of its elements; an update owns the list, or a copy that nobody
+// else sees.
 // Threads: several may read one; ListUpdate changes only what nobody else can see.
 // Errors: InvalidArgument; ResourceExhausted where there is no room for more elements.
 #pragma once

@@ -10,7 +10,10 @@
 //
 // Keys are equal when type, shape and all bytes are (so NaN is equal to itself, and 0 not to -0).
 // Entries are kept in the order in which their keys first came.
-// Errors: InvalidArgument.
+// Ownership: shares the buffers of keys and values; what Find gives is good until the map changes.
+// Threads: several may read one; MapUpdate changes only what nobody else can see.
+// Errors: InvalidArgument for keys of variants and resources, for inputs that hold no map, for too
+// deep a nesting.
 #pragma once
 
 #include <cstdint>

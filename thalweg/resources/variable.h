@@ -12,6 +12,12 @@
 //   Variable::Update update(*variable, use_locking);
 //   ASSIGN_OR_RETURN(Tensor* t, update.Writable(ctx.allocator()));  // overwritten by element
 //   update.Commit();
+//
+// Ownership: shares its value's buffer with readers; an Update holds the variable for no longer
+// than the kernel's call.
+// Threads: every member from any; one Update from the thread that made it.
+// Errors: FailedPrecondition for one that is not initialized, InvalidArgument for another type or
+// shape, both with its name; ResourceExhausted for no room for a copy.
 #pragma once
 
 #include <string>

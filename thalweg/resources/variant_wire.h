@@ -8,6 +8,7 @@
 //   ASSIGN_OR_RETURN(Tensor received, FromWireForms(sent, &claim_budget));
 //
 // `claim_budget`: as in TensorReadOptions.
+// Ownership: tensors of their own; values that stay are shared.
 // Threads: any.
 // Errors: InvalidArgument for bytes that are no such value, or nested too deep;
 // ResourceExhausted for what claims too much.

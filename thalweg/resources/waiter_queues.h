@@ -13,6 +13,7 @@
 // Withdraw gives back what it had taken. Each Done is called once, with no lock held.
 // Ownership: a waiter keeps its resource alive.
 // Threads: all public members from any thread.
+// Errors: come to Done: the waiter's status, or the reason of its step's cancellation.
 #pragma once
 
 #include <list>

@@ -4,6 +4,8 @@
 //
 // Ownership: outlives its runner, which closes it; what it has bound fails from then on.
 // Threads: all calls from any.
+// Errors: Bind: those of the runner; calls: InvalidArgument for other arguments, Cancelled once it
+// is closed, else the function's.
 #pragma once
 
 #include <atomic>

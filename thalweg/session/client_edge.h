@@ -4,6 +4,10 @@
 // that device to itself.
 //
 //   const RendezvousKey key = ClientEdge(device.full_name(), device.incarnation(), "feed", 0);
+//
+// Ownership: a value.
+// Threads: any; no state.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

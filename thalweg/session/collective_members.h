@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // CheckCollectiveMembers: whether the members of each collective operation can all come;
 // FindLocalCollectives: whose are all in one task.
+// Ownership: the instances are the caller's, who puts them into the step's context.
+// Threads: any, while nobody changes the parts.
+// Errors: Unimplemented where members would wait for ever, with group and instance; those of
+// reading attributes.
 #pragma once
 
 #include <vector>

@@ -10,6 +10,8 @@
 // Every field that is set is followed, or named in Warning(). Fields that could only say what is
 // done anyway (isolate_session_state of a session of this process, a rewrite switched off that is
 // not there) count as followed.
+// Ownership: values; nothing of the message is kept but a leader's view of it.
+// Threads: any; no state.
 // Errors: InvalidArgument for a number out of range, NotFound for an executor that is not there or
 // a configuration without any CPU.
 #pragma once

@@ -12,6 +12,8 @@
 // the memory kept for reuse goes back to the system.
 // Threads: every member from any thread. Registries may grow (OpRegistry::Define,
 // KernelRegistry::AddUserKernel) while sessions run.
+// Errors: InvalidArgument for a bad option or an environment without registries or devices; those
+// of the device factories.
 #pragma once
 
 #include <atomic>

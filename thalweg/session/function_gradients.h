@@ -4,7 +4,9 @@
 //
 //   ASSIGN_OR_RETURN(step, ExpandFunctions(step, library, {.gradients = FunctionGradients}));
 //
+// Ownership: nodes belong to the graph.
 // Threads: any.
+// Errors: those of AddGradients.
 #pragma once
 
 #include <vector>

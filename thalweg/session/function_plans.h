@@ -6,6 +6,8 @@
 //
 // Ownership: who runs a plan keeps it; the runner outlives the plans.
 // Threads: all calls from any.
+// Errors: come to Done: those of the maker and of the function, ResourceExhausted beyond kMaxDepth
+// calls inside each other.
 #pragma once
 
 #include <atomic>

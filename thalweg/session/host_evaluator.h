@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // HostEvaluator: an Evaluator on the environment's first device, in the calling thread.
+// Ownership: the environment outlives it; outputs are the caller's.
+// Threads: every member from any.
+// Errors: Unimplemented for a node that only a step can run; those of its kernel and of `work`.
 #pragma once
 
 #include "thalweg/kernel/evaluator.h"

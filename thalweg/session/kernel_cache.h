@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // KernelCache: the kernels of a session. Those that keep state exist once for each node of the
 // user's graph and device, shared by all plans; all others are made anew for each plan.
+// Ownership: shares what keeps state with the plans; registry, resources and devices outlive it.
 // Threads: all calls from any thread.
+// Errors: those of KernelRegistry::Make.
 #pragma once
 
 #include <map>

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // LocalRunner: the PartitionRunner of this process. All parts of a step become one program; the
 // calling thread runs it and takes help from the environment's threads.
+// Ownership: environment, resources and kernels outlive it, it outlives what it prepared.
+// Threads: every member from any; Stop waits until nothing runs.
+// Errors: those of the step, the first one wins; DeadlineExceeded with the nodes that wait,
+// Cancelled after Cancel or Stop, or the reason given.
 #pragma once
 
 #include <atomic>

@@ -3,6 +3,7 @@
 // the executor's own state. The runner lists it as long as it exists.
 // Ownership: owned by who runs it; runner, environment and nodes outlive it.
 // Threads: one at a time, except Running().
+// Errors: none; a step's own go to who runs it.
 #pragma once
 
 #include <atomic>

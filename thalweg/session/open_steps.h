@@ -4,7 +4,9 @@
 //
 //   for (const OpenStep& step : environment.open_steps().List()) Show(step);
 //
+// Ownership: sources are their owners', until Remove has returned; what List gives is a copy.
 // Threads: every member from any thread.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

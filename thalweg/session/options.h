@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of an environment, a session and a run: plain structs whose defaults are what most
-// users want. Each is checked once, where it is handed over; a bad value is InvalidArgument that
-// names the field.
+// users want. Each is checked once, where it is handed over.
 //
 //   auto environment = Environment::Create({.threads = 4, .cpu_devices = 2}, registries);
 //   auto session = MakeLocalSession(*environment, graph, {.passes = "-cse"});
 //   (*session)->Run({.timeout = std::chrono::seconds(5)}, signature, feeds, fetches);
+//
+// Ownership: queue, sink, clock and cancellation are the caller's and outlive whom they are given
+// to; all else are values.
+// Threads: values: one changes them, then reading from any.
+// Errors: InvalidArgument that names the field.
 #pragma once
 
 #include <chrono>

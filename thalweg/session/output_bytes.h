@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // InferOutputBytes: how large the values of a step are when its feeds have certain shapes.
+// Ownership: the sizes are the caller's; nodes are those of the step's graph.
+// Threads: any, while nobody changes the step.
+// Errors: InvalidArgument where a shape function refuses the fed shapes.
 #pragma once
 
 #include <cstdint>

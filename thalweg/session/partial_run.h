@@ -8,6 +8,8 @@
 // Ownership: the destructor cancels the step and waits for its end.
 // Threads: all calls from any thread; calls of Continue() wait for each other's fetches only where
 // they ask for them.
+// Errors: InvalidArgument for a feed or fetch that was not named, came before or lacks feeds, which
+// changes nothing; the step's, for every later call; FailedPrecondition in a forked process.
 #pragma once
 
 #include <memory>

@@ -7,6 +7,8 @@
 //
 // Ownership: a PreparedStep may outlive the session's plan cache, not its runner.
 // Threads: Run from any thread, several at once.
+// Errors: of Run: those of the step, DeadlineExceeded, the reason of a cancellation; of Prepare:
+// NotFound for a kernel that is not there, those of the budget.
 #pragma once
 
 #include <functional>

@@ -2,7 +2,9 @@
 // PlanCache: compiled plans by signature, and by the names a caller used. Full, it forgets the
 // least recently used. A node never changes and a name never moves to another node, so nothing here
 // grows stale when the graph grows.
+// Ownership: shares the plans; who runs one keeps it.
 // Threads: all calls from any thread.
+// Errors: none; null for a signature that is not there.
 #pragma once
 
 #include <memory>

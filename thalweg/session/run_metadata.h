@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // RunMetadata: what a Run can tell about itself beside its results; filled as far as RunOptions ask
 // for it.
+// Ownership: owns its texts, shares the graphs.
+// Threads: one fills it; then reading from any.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

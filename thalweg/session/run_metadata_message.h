@@ -7,6 +7,8 @@
 //
 // Statistics are bytes from the first and pass from task to task as such, never as a tree; nobody
 // reads them but whoever looks at nodes.
+// Ownership: bytes are the caller's; what is added to goes on owning them.
+// Threads: any, on distinct messages.
 // Errors: InvalidArgument for bytes of another process that are no such message.
 #pragma once
 

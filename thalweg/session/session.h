@@ -9,6 +9,7 @@
 //
 // Only what the fetches and targets need runs; a feed replaces any edge, also a constant's, and
 // what only it needed does not run.
+// Ownership: shares its graph and environment; a Callable keeps what it needs of the session.
 // Threads: every member from any thread; steps run side by side and see each other through
 // variables and queues only. A small step runs on the caller's thread.
 // Errors: InvalidArgument for a wrong feed, fetch or target (name, dtype, shape), NotFound for a

@@ -4,8 +4,12 @@
 //   ASSIGN_OR_RETURN(PreparedPlan plan, core.GetPlan(signature, options));
 //   return core.RunPlan(*plan.plan, options, values, fetches, metadata, plan.spent);
 //
+// Ownership: shares environment and graph, owns plans, kernels and its own resources; plans that
+// run are kept by who runs them.
 // Threads: every member from any thread. One plan is compiled at a time, without a lock; who waits
 // for his turn, or compiles, stops at his deadline, his cancellation and Close().
+// Errors: those of session.h; Cancelled once it is closed, FailedPrecondition for a graph that grew
+// under strict_graph, and for a compilation inside of one.
 #pragma once
 
 #include <atomic>

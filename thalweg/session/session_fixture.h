@@ -5,6 +5,10 @@
 //   SessionFixture f;
 //   Output y = f.b.Op("Add", {f.Float(1), f.Float(2)});
 //   EXPECT_EQ((*f.Run({}, {y}))[0].scalar<float>(), 3);
+//
+// Ownership: owns its environment, graph and session; one fixture a test.
+// Threads: the test's; sink and kernels from any.
+// Errors: fail the test where it is made; Run gives the session's.
 #pragma once
 
 #include <atomic>

@@ -5,8 +5,10 @@
 //   ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, compiler.Compile(signature, work));
 //   RETURN_IF_ERROR(plan->CheckFeeds(values));
 //
-// Errors name the feed, fetch or node and say what is wrong with it.
+// Ownership: what it is made with outlives it; a plan shares its graphs and outlives the cache.
 // Threads: one Compile at a time; a StepPlan is read-only.
+// Errors: InvalidArgument for a feed, fetch or target, which it names with what is wrong; those of
+// passes, placer and runner; those of `work`.
 #pragma once
 
 #include <memory>

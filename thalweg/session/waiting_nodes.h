@@ -3,7 +3,9 @@
 // and for what. WatchedKernel: puts itself on that list around another asynchronous kernel, once
 // that must wait.
 //
+// Ownership: a node is its kernel's, until Remove; the watched kernel is owned.
 // Threads: all calls from any thread.
+// Errors: those of the kernel that is watched, unchanged.
 #pragma once
 
 #include <memory>

@@ -2,10 +2,12 @@
 // Allocator: where the bytes of tensors come from. One per device and environment.
 //
 // Blocks are aligned to kTensorAlignment.
-// Threads: every member may be called from any thread.
 // Ownership: an environment holds the allocator by AllocatorPtr; tensors may outlive the
 // environment, so the allocator itself lives until the last block has come back (pages without a
 // live block return to the system at once when the AllocatorPtr goes).
+// Threads: every member may be called from any thread.
+// Errors: Allocate gives null; AllocationError makes of it a ResourceExhausted with size, limit and
+// use.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,9 @@
 //   const std::optional<int> axis = AxisFromFront(given, rank);
 //   if (!axis) return InvalidArgument("perm dim ", given, " is out of range of input rank ", rank);
 //
+// Ownership: a value.
 // Threads: any.
+// Errors: none; nothing for an axis out of range, of which the caller speaks.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,9 @@
 //   const InterruptibleConstruction until(ctx.step().cancellation);   // for this thread
 //   ASSIGN_OR_RETURN(Tensor t, Tensor::Allocate(allocator, DType::kString, Shape{n}));
 //
-// Errors: Allocate gives Cancelled; what was made is gone.
+// Ownership: the cancellation outlives it; it lies on the stack, an inner one before the outer.
 // Threads: one belongs to the thread that made it.
+// Errors: Allocate gives Cancelled; what was made is gone.
 #pragma once
 
 #include <utility>

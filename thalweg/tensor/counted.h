@@ -2,8 +2,10 @@
 // Counted: what a Tensor's payload points at when it is not an inline scalar: an object with a
 // reference count first. Two kinds exist: a TensorRep (header of a buffer) and a Resource (a
 // variable, a queue ...). The count starts at one.
+// Ownership: whoever holds a reference; RefPtr holds one and gives it back.
 // Threads: Ref and Unref may race; the last Unref destroys, and sees everything done before the
 // other Unrefs.
+// Errors: none.
 #pragma once
 
 #include <atomic>

@@ -5,6 +5,8 @@
 //   ASSIGN_OR_RETURN(const DiagonalRange range, DiagonalRangeOf(ctx.input(1)));
 //   ASSIGN_OR_RETURN(const DiagonalAlign align, ParseDiagonalAlign("RIGHT_LEFT"));
 //
+// Ownership: values; keeps nothing of the tensor.
+// Threads: any; no state.
 // Errors: InvalidArgument that says what was found. Used by shape functions and kernels alike.
 #pragma once
 

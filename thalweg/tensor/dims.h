@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dims: the dimension sizes of a shape; up to six inline, more on the heap. Rank is at most
 // kMaxRank.
+// Ownership: a value; data() points into it and lives until it changes.
+// Threads: const members from any; changes by one at a time.
+// Errors: none; std::bad_alloc beyond six. Whoever adds a dimension has checked the rank.
 #pragma once
 
 #include <algorithm>

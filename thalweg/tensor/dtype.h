@@ -2,6 +2,10 @@
 // DType: the element type of a tensor. Numbers are those of TensorFlow's DataType enum, so they go
 // to the wire as they are. A reference type (an edge that carries a handle to a variable) is not a
 // DType: see ArgDef::is_ref.
+// Ownership: texts are static.
+// Threads: any; no state.
+// Errors: ParseDType: InvalidArgument with the name. Others take any number and say false, 0 or
+// "invalid".
 #pragma once
 
 #include <complex>

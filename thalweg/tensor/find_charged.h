@@ -4,7 +4,9 @@
 //
 //   ChargedAllocator* const charged = FindCharged(allocator);
 //
+// Ownership: the pointer is the allocator itself, and lives as long.
 // Threads: any.
+// Errors: none.
 #pragma once
 
 #include "thalweg/tensor/heap_charge.h"

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Half (IEEE binary16) and Bfloat16 (the upper half of a float): storage types. Arithmetic is done
 // in float. Conversion from float rounds to nearest, ties to even; NaN stays NaN.
+// Ownership: values.
+// Threads: any; no state.
+// Errors: none; what is too large becomes infinity.
 #pragma once
 
 #include <bit>

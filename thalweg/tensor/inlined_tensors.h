@@ -6,6 +6,7 @@
 //
 // Ownership: of the tensors; the span lives as long.
 // Threads: one at a time.
+// Errors: none; std::bad_alloc where there are many.
 #pragma once
 
 #include <cstddef>

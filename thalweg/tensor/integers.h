@@ -6,8 +6,11 @@
 //   ASSIGN_OR_RETURN(const Shape shape, ShapeOf(ctx.input(0), "dims"));
 //   ASSIGN_OR_RETURN(const int axis, NormalizeAxis(value, rank, "axis"));
 //
-// Errors: InvalidArgument with what was expected and found. Used by shape functions and kernels
-// alike, so that both refuse the same things with the same words.
+// Ownership: CheckedIndices shares the buffer of int64 indices; all else are values.
+// Threads: any; no state.
+// Errors: InvalidArgument with what was expected and found; ResourceExhausted for a converted copy.
+// Used by shape functions and kernels alike, so that both refuse the same things with the same
+// words.
 #pragma once
 
 #include <cstdint>

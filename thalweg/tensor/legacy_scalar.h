@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arguments that TensorFlow takes as a scalar or, from its first releases on, as a vector of one
 // element. Shape functions ask for scalars all the same where TensorFlow's do.
+// Ownership: values; keeps nothing of the tensor.
+// Threads: any; no state.
+// Errors: InvalidArgument that names `what`, for another shape or type.
 #pragma once
 
 #include <string_view>

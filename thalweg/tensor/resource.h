@@ -2,6 +2,10 @@
 // Resource: state that outlives a step (a variable, a queue, a table), reference counted, kept by a
 // ResourceManager. ResourceHandle: the element of a resource tensor: where the resource lives, and
 // the resource itself when it is in this process.
+// Ownership: a handle shares its place and holds a reference to the resource; the resource lives
+// till the last one goes.
+// Threads: handles as a std::shared_ptr; a Resource sees to its own lock.
+// Errors: none; null where there is no place or resource.
 #pragma once
 
 #include <memory>

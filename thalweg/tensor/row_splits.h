@@ -2,6 +2,8 @@
 // Row splits: where the rows of a ragged dimension begin and end among the values: [0, 2, 2, 5] are
 // rows of two, none and three.
 //   ASSIGN_OR_RETURN(const Splits splits, SplitsOf(ctx.input(0), values, Cover::kWhole));
+// Ownership: the splits are a copy.
+// Threads: any; no state.
 // Errors: InvalidArgument for splits that are no vector, are empty, go down, or do not cover the
 // values.
 #pragma once

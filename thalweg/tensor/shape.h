@@ -5,6 +5,10 @@
 //   Shape t{2, 3};                                     // from our own code: trusted
 //   PartialShape p{-1, 10};
 //   bool fits = p.Admits(t);                           // false
+//
+// Ownership: values; dims() points into them.
+// Threads: const members from any; changes by one at a time.
+// Errors: InvalidArgument of Make and MergeWith, which names the dimension or both shapes.
 #pragma once
 
 #include <cstdint>

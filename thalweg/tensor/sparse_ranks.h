@@ -4,7 +4,9 @@
 //   RETURN_IF_ERROR(CheckSparseRanks(indices.rank(), values.rank(), dense_shape.rank()));
 //
 // Used by shape functions and kernels alike: a rank below 0 is not known.
+// Ownership: none; three numbers.
 // Threads: any.
+// Errors: InvalidArgument that names the part and both ranks.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,9 @@
 // of entry i: begin, end: "from the start", "to the end" (in the direction of the stride);
 // ellipsis: the entry stands for as many whole dimensions as are needed (at most one); new_axis: a
 // dimension of size 1; shrink_axis: the entry is one index, its dimension is dropped.
-// Errors: InvalidArgument.
+// Ownership: values; `begin` and `end` are read during the call.
+// Threads: any; no state.
+// Errors: InvalidArgument with what was expected and found.
 #pragma once
 
 #include <cstdint>

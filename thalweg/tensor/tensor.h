@@ -12,6 +12,8 @@
 // Ownership: the buffer lives until the last handle goes.
 // Threads: like shared_ptr. Writing through mutable_data is for a sole owner (IsSoleOwner) or a
 // fresh tensor.
+// Errors: Allocate, AllocateHost, Clone: ResourceExhausted; Reshaped, Bitcast: InvalidArgument
+// where sizes do not fit.
 //
 // A handle can also carry a reference to a Resource (an edge of reference type: the output of
 // VariableV2), or nothing. The executor moves handles as two 8-byte words: read and write them

@@ -9,8 +9,10 @@
 // what it may claim is limited. Resource handles name a resource and hold none; variants of types
 // that this library does not know are kept as bytes (OpaqueVariant).
 // Writing: the form of the releases' own Python layer.
-// Errors: InvalidArgument for a malformed message, ResourceExhausted for one that claims too much.
+// Ownership: a Tensor owns its elements; with `borrow` the message points at the tensor's, which
+// outlives it.
 // Threads: any, on distinct messages.
+// Errors: InvalidArgument for a malformed message, ResourceExhausted for one that claims too much.
 #pragma once
 
 #include <string>

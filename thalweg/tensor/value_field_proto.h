@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ValueField: where the values of an element type stand in a TensorProto. Private to this room.
+// Ownership: a value.
+// Threads: any; no state.
+// Errors: none; number 0 for a type that no message has.
 #pragma once
 
 #include "thalweg/proto/message.h"

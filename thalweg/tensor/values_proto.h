@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The values of a tensor in a TensorProto without type and shape, as checkpoints of format V1 have
 // them. TensorFromProto reads them once type and shape are set.
+// Ownership: the message copies the elements.
+// Threads: any, on distinct messages.
+// Errors: Unimplemented for a variant whose type has no wire form; InvalidArgument for an empty
+// tensor or a reference.
 #pragma once
 
 #include "thalweg/base/status.h"

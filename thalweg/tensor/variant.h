@@ -2,6 +2,9 @@
 // Variant: the element of a variant tensor: one immutable object of any class that derives from
 // VariantValue, shared by copies (TensorLists and such). An empty Variant is what a fresh variant
 // tensor holds.
+// Ownership: copies share the object; it lives until the last one goes.
+// Threads: as a std::shared_ptr; the object is immutable.
+// Errors: none; null where it is empty or holds another class.
 #pragma once
 
 #include <memory>

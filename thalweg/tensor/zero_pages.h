@@ -7,7 +7,9 @@
 // Only for memory of the host allocator or malloc that the caller owns alone: never for a mapped
 // file, nor pages that a device has pinned. False, with nothing changed, when the block is too
 // small for this to pay, or the system refuses.
+// Ownership: the block stays the caller's.
 // Threads: any, on distinct blocks.
+// Errors: none; false, and the caller writes the zeros.
 #pragma once
 
 #include <cstddef>

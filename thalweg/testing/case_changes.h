@@ -9,6 +9,7 @@
 //
 // Ownership: keeps the registries.
 // Threads: any, on distinct messages.
+// Errors: none; a message that cannot be changed so stays as it is.
 #pragma once
 
 #include <map>

@@ -12,7 +12,10 @@
 // than its input, an error without words. A crash, a sanitizer's report, a trial that does not end:
 // the reader's business; last_trial() says what was tried. Graphs read and write files below the
 // working directory. A trial is given 200 ms; a valid run a minute.
+// Ownership: owns its environment and cases; shares the kernels.
 // Threads: one.
+// Errors: RunValid and RunGradients: NotFound for an operation without a case, Unimplemented for
+// one without gradients, those of the run; Try tells in words what is wrong.
 #pragma once
 
 #include <map>

@@ -8,6 +8,9 @@
 //
 // A device that cannot do something names the check and the reason in `exclusions`; a check that is
 // excluded and would pass fails, so that the list stays true.
+// Ownership: devices are made by the factory for each check and go at its end.
+// Threads: the test's.
+// Errors: fail the test, with the check's name and what was found.
 #pragma once
 
 #include <gtest/gtest.h>

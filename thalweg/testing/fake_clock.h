@@ -6,8 +6,10 @@
 //   timer.Add(Deadline::After(clock, std::chrono::hours(1)), ...);
 //   clock.Advance(std::chrono::hours(2));   // the callback runs
 //
+// Ownership: the test's; it outlives who was given it.
 // Threads: all calls from any thread. A waiter looks at the clock again every millisecond of real
 // time, so that a test needs no knowledge of who waits where.
+// Errors: none.
 #pragma once
 
 #include <atomic>

@@ -8,9 +8,12 @@
 //
 // A fed output replaces its node. Constants are read from their attribute. Every output is checked
 // against what inference promised: dtype, and a shape that the inferred one admits. Variables and
-// kernels live as long as the runner, so state survives from run to run. Errors carry the node's
-// label.
+// kernels live as long as the runner, so state survives from run to run.
+// Ownership: owns its kernels and resources; registry and machine outlive it, tensors are the
+// test's.
 // Threads: one at a time.
+// Errors: the kernels', with the node's label before them; Internal for an output that inference
+// did not promise, Unimplemented for control flow.
 #pragma once
 
 #include <memory>

@@ -6,7 +6,9 @@
 //   const Output y = local.b.Op("Neg", {local.b.ScalarConst(DType::kFloat, 1)});
 //   ASSERT_TRUE(local.session->Run({}, {y.ToString()}).ok());
 //
+// Ownership: owns its environment, graph and session.
 // Threads: as Session; the builder one at a time.
+// Errors: a session that cannot be made ends the test.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,9 @@
 //
 // Tensors of a few hundred bytes never reach an allocator (tensor/small_block.h), so a case needs
 // an output of more than 512 bytes to be guarded.
+// Ownership: outlives the blocks that it gave; one that is never freed is found at its end.
 // Threads: all calls from any thread.
+// Errors: null where malloc has none; damage is told by Damage().
 #pragma once
 
 #include <map>

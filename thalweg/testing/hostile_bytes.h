@@ -3,6 +3,10 @@
 // message of N bytes may take.
 //
 //   std::string many = HostileRun(HostileTag(field.number, 2) + '\0');   // empty elements
+//
+// Ownership: values.
+// Threads: any; no state.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,10 @@
 //       for (const std::string& hostile : HostileFields(field)) Try(add(hostile));
 //     }
 //   });
+//
+// Ownership: values; `f` and `add` are used during the call.
+// Threads: any; no state.
+// Errors: none.
 #pragma once
 
 #include <gtest/gtest.h>

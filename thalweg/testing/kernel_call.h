@@ -8,7 +8,9 @@
 //
 // Inputs become Placeholders of their dtypes (references variables); an empty input needs a dtype
 // in `input_types`. A kernel that is called after cancellation().Cancel() finds its work cancelled.
+// Ownership: owns graph, kernel, device and resources; output(i) is good until the next Run.
 // Threads: one.
+// Errors: the kernel's or those of making it; DeadlineExceeded while an asynchronous one waits.
 #pragma once
 
 #include <memory>

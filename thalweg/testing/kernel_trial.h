@@ -9,7 +9,9 @@
 // A crash, a sanitizer's report, a trial that does not end: the reader's business; last_trial()
 // says what was tried. Operations that write files, talk to the standard streams, or are no kernels
 // of their own (control flow) are left out.
+// Ownership: owns its kernels; a trial's graph and tensors go with it.
 // Threads: one.
+// Errors: Try tells in words what is wrong; any Status of a kernel is fine.
 #pragma once
 
 #include <span>

@@ -4,7 +4,9 @@
 //
 //   LimitedAllocator allocator(int64_t{256} << 20);
 //
+// Ownership: outlives the blocks that it gave.
 // Threads: all calls from any thread.
+// Errors: null beyond the limit, or where malloc has none.
 #pragma once
 
 #include <atomic>

@@ -18,6 +18,9 @@
 // A case whose outputs are all zero, or equal to an input, in every Try is untrusted and fails,
 // unless Trivial says why. Variables: a reference or resource input is given as the In of the value
 // before; the values after come behind the outputs in the reference's `out`.
+// Ownership: owns what it was told; the registries outlive Run.
+// Threads: the test's.
+// Errors: fail the test, each with a line that repeats it.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CaseNode: a graph with the node under test and one source node per input; and its run. The inner
 // workings of OpCase.
+// Ownership: a node owns its graph; registries and machine outlive it.
+// Threads: the test's.
+// Errors: InvalidArgument for a case that does not fit the schema; those of AddNode and of the run.
 #pragma once
 
 #include <functional>

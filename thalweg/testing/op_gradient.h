@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CheckGradient: the registered gradient function of an operation against differences of its
 // values. The inner workings of OpCase.
+// Ownership: the text is the caller's; all else is used during the call.
+// Threads: the test's.
+// Errors: told in words; "" where both agree.
 #pragma once
 
 #include <string>

@@ -6,6 +6,11 @@
 //   In({2, 3}).Range(0.5, 4)          others          In({4}, {1, 2, 2, 0})   these
 //   In({5}).Distinct()                no two alike    In({9}).Away({0}, 0.1)  no kink within 0.1
 //   In({2}, {0, 1}).As(DType::kInt32) this dtype whatever the schema's attributes say
+//
+// Ownership: values.
+// Threads: any; no state.
+// Errors: InvalidArgument for more or fewer values than the shape has, and for types without
+// numbers; ResourceExhausted. Differences are told in words.
 #pragma once
 
 #include <complex>

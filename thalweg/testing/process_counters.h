@@ -7,6 +7,10 @@
 //   ForgetPeak();
 //   ...
 //   const int64_t peak = PeakBytes() - BytesHeld();
+//
+// Ownership: the counters are the process's.
+// Threads: any; ForgetPeak counts for all.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recorded calls with which the fuzzer of services begins, for tests: each file is a sequence
 // as ServiceTrials::Try takes it.
+// Ownership: values.
+// Threads: any; no state.
+// Errors: throws std::filesystem::filesystem_error where the folder is not there.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,9 @@
 // replaced by that of the session made last, a graph handle by the last graph's. A call ends after
 // 50 ms, as by its client. Graphs with operations that touch files are left out. A crash, a
 // sanitizer's report, a trial that does not end: the reader's business.
+// Ownership: owns its environment; each Try has a master and a worker of its own.
 // Threads: one.
+// Errors: none; any Status is fine, one without words ends the process (CHECK).
 #pragma once
 
 #include <array>

@@ -4,6 +4,10 @@
 //
 //   Choices choices(bytes);            // without an end: zeros follow
 //   Tensor t = RandomTensor(choices, DType::kInt32, Shape{2, 3});
+//
+// Ownership: Choices points at the bytes, which outlive it; tensors are the caller's.
+// Threads: one at a time for each Choices.
+// Errors: none; where there is no memory for a tensor it is the scalar 0.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,10 @@
 //   queue->Join(std::make_unique<TensorQueue::Dequeue>(call.context(), call.done(), 1, false,
 //                                                      false));
 //   EXPECT_TRUE(call.Await().ok());
+//
+// Ownership: owns context and values; it outlives the waiter.
+// Threads: one; Done comes from any.
+// Errors: Await gives the waiter's.
 #pragma once
 
 #include <utility>

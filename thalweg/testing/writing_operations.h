@@ -4,7 +4,9 @@
 //
 //   for (const std::string_view op : {"SaveV2", "WriteFile"}) EXPECT_TRUE(WritesOutside(op));
 //
+// Ownership: the names are static.
 // Threads: any.
+// Errors: none.
 #pragma once
 
 #include <algorithm>

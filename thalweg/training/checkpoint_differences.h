@@ -4,6 +4,7 @@
 //   ASSIGN_OR_RETURN(const CheckpointDifferences found, CompareCheckpoint(reader, rows));
 //   if (!found.fits()) return found.ToStatus(path);
 //
+// Ownership: values; reader and rows are used during the call.
 // Threads: any.
 // Errors: ToStatus is NotFound where a tensor is missing, else InvalidArgument where a shape or
 // type differs; its message has every difference.

@@ -9,6 +9,7 @@
 // "checkpoint" is TensorFlow's file; where checkpoints have a metric, "checkpoint.metrics" has a
 // line for each of them, value and name. The files are written before anything is removed, so that
 // at every moment they name a checkpoint that is there.
+// Ownership: keeps names, not files; the file system is used during the call.
 // Threads: any. Add and Set come one after another; list() waits for neither, nor for a disk.
 // Errors: those of the files. When they cannot be written, what was added is listed and nothing is
 // removed: the next Add that succeeds removes what is too old by then. A checkpoint that cannot be

@@ -11,7 +11,10 @@
 // State of the optimizer (slots, powers) is made on first use as variables of the graph, named as
 // TensorFlow's front end names them ("w/Adam", "w/Adam_1", "beta1_power"), initialized by
 // created()[i].initializer. Sparse gradients stay sparse: only the rows they name are written.
+// Ownership: nodes belong to the graph, which outlives it; it remembers those it made.
 // Threads: one thread at a time.
+// Errors: InvalidArgument for an unknown kind or number, a variable or gradient that does not fit;
+// those of AddGradients and AddNode.
 #pragma once
 
 #include <map>

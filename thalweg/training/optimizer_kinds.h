@@ -5,6 +5,8 @@
 //   for (const OptimizerKind& row : OptimizerKinds()) name += row.kind;
 //
 // Ownership: static and never changed. All texts are literals, so `data()` of each ends with NUL.
+// Threads: any.
+// Errors: none.
 #pragma once
 
 #include <string_view>

@@ -13,11 +13,13 @@
 // With `in_background` Save returns when it has the values, all of one step, and a thread writes
 // them: here, whatever task they are of. They share their memory with the variables until those
 // are updated. One is written at a time, at leisure until somebody waits.
+// Ownership: nodes belong to the graph; it shares its list of checkpoints with what is written in
+// the background, which holds the values.
+// Threads: one at a time. The destructor waits for what is written, as long as `patience`.
 // Errors: those of the files; a checkpoint that cannot be deleted is only no longer listed. What
 // went wrong in the background is the error of the next Save or Wait. A checkpoint that does not
 // fit is refused with every difference before anything is restored, where its index can be read
 // here; else with the first that its reader meets.
-// Threads: one at a time. The destructor waits for what is written, as long as `patience`.
 #pragma once
 
 #include <chrono>

@@ -7,6 +7,7 @@
 //     CHECK(!row.name.empty());
 //   }
 //
+// Ownership: values; nodes are the graph's.
 // Threads: any.
 // Errors: none; what is not known is left out.
 #pragma once

@@ -12,9 +12,9 @@
 //                                          .global_step = "global_step:0", .path = "/models/m"});
 //   while (step < last) RETURN_IF_ERROR(supervisor.Run({}, fetches, train, &out));
 //
-// Errors: those of steps; when the deadline of a renewal passes, the last one that it met. The
-// saver must outlive it.
+// Ownership: shares its session; the saver outlives it.
 // Threads: one at a time.
+// Errors: those of steps; when the deadline of a renewal passes, the last one that it met.
 #pragma once
 
 #include <chrono>

@@ -2,6 +2,10 @@
 // The nodes of one variable: its state, its initializer, and a read, under the names that
 // TensorFlow's front end gives them ("w", "w/Assign", "w/read" or "w/Read/ReadVariableOp"), so that
 // checkpoints and tools find them.
+// Ownership: nodes belong to the graph.
+// Threads: one at a time with a graph, as GraphBuilder.
+// Errors: InvalidArgument for an initial value without a full shape and for a handle that is no
+// variable's; those of AddNode.
 #pragma once
 
 #include <string>

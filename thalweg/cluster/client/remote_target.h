@@ -7,6 +7,7 @@
 //   ASSIGN_OR_RETURN(RemoteTarget patient, ParseTarget("grpc://far.example:2222?lost-after=20"));
 //
 // `lost-after`: it is lost after so many seconds of silence.
+// Ownership: values, but for AddressInTarget, whose result points into its argument.
 // Threads: any.
 // Errors: InvalidArgument for text of another form, with what was expected.
 #pragma once

@@ -10,6 +10,7 @@
 // Groups and instances are kept: who asks again gets the same answer, also after a restart, and
 // TensorFlow's tasks ask but once in their lives. When there are too many, groups go that nobody
 // waits for, those first that were asked for longest ago, and the oldest instances.
+// Ownership: keeps groups, instances and waiters; answers are the caller's, who calls them.
 // Threads: every member from any.
 // Errors: InvalidArgument for what contradicts the others, which all who wait hear; then nothing is
 // kept of it.

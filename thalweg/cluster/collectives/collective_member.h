@@ -6,6 +6,8 @@
 //   ASSIGN_OR_RETURN(const OwnedMessage request, EncodeCollectiveMember(member));
 //   if (IsCollectiveMember(*request)) Join(DecodeCollectiveMember(*request, &allocator));
 //
+// Ownership: messages and values are the caller's; encoding copies the value, decoding takes memory
+// of `allocator`, which tensors outlive.
 // Threads: any.
 // Errors: InvalidArgument for what no member of ours says: all that CollectiveInstance takes for
 // granted is checked here.

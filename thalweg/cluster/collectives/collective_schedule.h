@@ -9,6 +9,7 @@
 // Sections are independent of each other: each begins with a piece of the member's value and goes
 // hop by hop; what it has at its end is a piece of the result. No thread, message or step: who has
 // the buffers is ring_participant.h.
+// Ownership: values.
 // Threads: any.
 // Errors: InvalidArgument for a broadcast without a source; Unimplemented for kinds that
 // TensorFlow's tasks do not have among themselves.

@@ -6,6 +6,7 @@
 //   ASSIGN_OR_RETURN(int64_t id, sequences.Begin(key, ask_leader));
 //   sequences.End(key, id, status.ok());
 //
+// Ownership: keeps numbers; `ask` is used during the call.
 // Threads: every member from any.
 // Errors: the leader's; FailedPrecondition while another step of the key runs in this task;
 // ResourceExhausted for too many keys.

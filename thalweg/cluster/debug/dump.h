@@ -6,7 +6,9 @@
 //   call->Answer(MakeDump({.task = task, .steps = steps, .channels = channels,
 //                          .environment = *environment, .health = health, .calls = calls}));
 //
+// Ownership: the text is the caller's; the sources are used during the call.
 // Threads: any.
+// Errors: none; a source that has nothing gives an empty list.
 #pragma once
 
 #include <string>

@@ -6,6 +6,7 @@
 //
 // Ownership: a tracked call may outlive this.
 // Threads: every member from any.
+// Errors: none.
 #pragma once
 
 #include <list>

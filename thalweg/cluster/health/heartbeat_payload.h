@@ -5,6 +5,7 @@
 //   RETURN_IF_ERROR(AddHeartbeat(beat, response));
 //   const std::optional<HeartbeatPayload> found = FindHeartbeat(*response);   // none: not ours
 //
+// Ownership: values; what is added to a message it owns.
 // Threads: any, on distinct messages.
 // Errors: what cannot be read is not there.
 #pragma once

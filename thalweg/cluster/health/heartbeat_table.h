@@ -9,8 +9,12 @@
 //   table.Answered("/job:ps/replica:0/task:0", incarnation, beat, now);
 //   for (const HeartbeatTable::Verdict& verdict : table.Judge(now)) End(verdict);
 //
+// Ownership: keeps names, times and heartbeats by value; a step is its caller's ticket.
 // Threads: one at a time. A task that answers again is as good as before: only the steps that
 // were open are ended, once each.
+// Errors: verdicts, which its owner hands to the steps: Unavailable for a task that is lost,
+// Aborted for one that has started again, DeadlineExceeded for a step that is stuck; Validate:
+// InvalidArgument.
 #pragma once
 
 #include <chrono>

@@ -6,6 +6,7 @@
 //   const std::string why = DescribeProcess(peer);
 //       // "its process 4711 is stopped (by a signal or a debugger)"
 //
+// Ownership: values; OwnIdentity is static.
 // Threads: any.
 // Errors: none; what cannot be read is 0 or "".
 #pragma once

@@ -4,6 +4,7 @@
 //
 //   Status status = RunCallableByChannel(*callable, 2, 1, client, step, how, steps.hub());
 //
+// Ownership: feeds and fetches are the channel's; callable, step and hub outlive the call.
 // Threads: the calling one waits for the feeds, and looks at the channels meanwhile.
 // Errors: those of the callable, or why the step was ended.
 #pragma once

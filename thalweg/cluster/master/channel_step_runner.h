@@ -6,7 +6,8 @@
 //   if (request.stats == nullptr || runner.knows_traces()) return runner.Run(request);
 //
 // Ownership: the parts and what the context names outlive it.
-// Threads, errors: as StepRunner.
+// Threads: as StepRunner: Run from any, several at once.
+// Errors: as StepRunner.
 #pragma once
 
 #include <memory>

@@ -7,6 +7,7 @@
 //
 // Ownership: the peers and the devices' names outlive it.
 // Threads: Make from any.
+// Errors: those of writing the graph as a message.
 #pragma once
 
 #include <atomic>

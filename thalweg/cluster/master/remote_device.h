@@ -3,6 +3,7 @@
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Device> device, RemoteDevice::Make(attributes));
 //
+// Ownership: the session owns it; it holds no memory of the other task.
 // Threads: every member from any.
 // Errors: InvalidArgument for attributes whose name is no device's; Internal for who copies to or
 // from it; its allocator gives nothing.

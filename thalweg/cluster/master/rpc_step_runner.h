@@ -6,7 +6,8 @@
 //   runner.RunAsync(request, [](Status status) { ... });     // or Run, which waits
 //
 // Ownership: the parts and what the context names outlive it.
-// Threads, errors: as StepRunner; the callback of RunAsync comes on a thread of the background.
+// Threads: as StepRunner; the callback of RunAsync comes on a thread of the background.
+// Errors: as StepRunner.
 #pragma once
 
 #include <functional>

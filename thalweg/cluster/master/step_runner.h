@@ -5,6 +5,8 @@
 //
 //   Status status = runner.Run(request);     // returns when nothing of the step runs any more
 //
+// Ownership: parts and what the context names outlive a runner; a request is used until Run
+// returns.
 // Threads: Run from any, several at once.
 // Errors: the first error ends the step everywhere, and names its task; so does the loss of a task,
 // and a deadline, which says who waited for what.

@@ -6,6 +6,7 @@
 //   RETURN_IF_ERROR(CheckLoopVersions(graph, task, peers));
 //   if (!AreAllOurs(peers, LoopPeers(graph, peers.self()))) run.frames = &observer;
 //
+// Ownership: values; graph and peers are used during the call.
 // Threads: any.
 // Errors: Unimplemented where a loop hands tensors from one of TensorFlow's releases to another.
 #pragma once

@@ -5,7 +5,9 @@
 //       ServiceMethod<Handler>{"GetStatus", &pb::GetStatusRequest::Descriptor, &AnswerStatus}};
 //   const ServiceMethod<Handler>* found = FindMethod(kMethods, method);
 //
+// Ownership: tables are static; FindMethod points into them.
 // Threads: any.
+// Errors: none; null for a method that is not there.
 #pragma once
 
 #include <array>

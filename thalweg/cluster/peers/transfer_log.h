@@ -7,7 +7,10 @@
 //   log.MoveTo(step, &step_stats);     // entries "RecvTensor", by receiving device
 //
 // Bounded: the oldest steps go first.
+// Ownership: keeps what it was given by value; a callback of Noted keeps the caller's, and the log
+// outlives it.
 // Threads: every member from any.
+// Errors: none; what is beyond the bound is dropped.
 #pragma once
 
 #include <atomic>

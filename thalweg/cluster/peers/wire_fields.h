@@ -5,7 +5,9 @@
 //   const bool whole = VisitWireFields(bytes, [&](uint32_t field, uint64_t number,
 //                                                 std::string_view text) { ... });
 //
+// Ownership: appends to the caller's bytes; the text that `visit` gets points into them.
 // Threads: any.
+// Errors: none; false for malformed bytes, of which some fields may have been visited.
 #pragma once
 
 #include <cstdint>

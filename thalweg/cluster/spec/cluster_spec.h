@@ -5,6 +5,7 @@
 //   ASSIGN_OR_RETURN(std::string address, spec.Address("ps", 0));
 //
 // A job's tasks may have gaps: numbers that nobody has yet.
+// Ownership: a value.
 // Threads: as a std::map.
 // Errors: InvalidArgument for a malformed address or two tasks at one, NotFound for a job or task
 // that is not there, with those that are.

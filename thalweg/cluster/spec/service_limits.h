@@ -3,6 +3,7 @@
 //
 //   RETURN_IF_ERROR(limits.CheckNodes(graph_def, graph.num_nodes()));
 //
+// Ownership: a value.
 // Threads: any.
 // Errors: ResourceExhausted, with the limit and the option of `thalweg serve` that sets it.
 #pragma once

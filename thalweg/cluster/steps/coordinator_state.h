@@ -8,6 +8,7 @@
 //   if (todo.cancel) SendCancel();              // to all for whom awaits() holds
 //   if (todo.closed) return coordinator.status();
 //
+// Ownership: a value: copies Statuses, points at nothing.
 // Threads: one at a time.
 // Errors: the step is OK when everybody is done. Otherwise it ends with its root cause: the
 // earliest error that is no consequence of another. Those who do not answer their CANCEL within a

@@ -7,7 +7,9 @@
 //
 // A step that computes makes progress as long as the process uses a processor: nothing else is
 // counted while nodes run.
+// Ownership: environment, steps and channels outlive it; reports are the caller's.
 // Threads: every member from any.
+// Errors: none.
 #pragma once
 
 #include <string>

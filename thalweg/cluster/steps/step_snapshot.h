@@ -4,7 +4,9 @@
 //
 //   for (const StepSnapshot& step : DescribeSteps(table, service, clock.Now())) Add(step);
 //
+// Ownership: a copy of names and numbers; `way` is a literal.
 // Threads: any. Takes short locks only, so that it tells of steps that are stuck, too.
+// Errors: none; a step that ends meanwhile is told or not.
 #pragma once
 
 #include <chrono>

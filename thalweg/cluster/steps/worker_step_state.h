@@ -11,6 +11,7 @@
 // A tensor may come before START (kept for a while). A step of which anything was dropped never
 // starts later: it leaves a tombstone until the master says that all steps up to it are over.
 // Steps of a master that is not known, or whose number is below its lowest open one, are dropped.
+// Ownership: keeps numbers and Statuses; tensors, parts and channels are its owner's.
 // Threads: one at a time.
 // Errors: AlreadyExists for the number of a master that another one has.
 #pragma once

@@ -16,6 +16,8 @@
 // Ownership: the handler outlives it; whoever holds a connection may use it after the hub.
 // Threads: every member from any. The handler is called by whoever polls, never two calls for one
 // connection at once; it must not wait. Stop() closes all channels and waits for what was posted.
+// Errors: come to OnClosed, once a connection, as the channel gives them; Add gives null after
+// Stop().
 #pragma once
 
 #include <atomic>

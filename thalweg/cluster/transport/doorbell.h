@@ -7,7 +7,9 @@
 //
 // Both sides do a full fence between what they write and what they look at, so that one of them
 // sees the other.
+// Ownership: owns the callback; what that points at lives until another is set.
 // Threads: any.
+// Errors: none.
 #pragma once
 
 #include <atomic>

@@ -6,7 +6,10 @@
 //   word.fetch_add(1); WakeWord(word);                  // who wakes
 //
 // Sleeps may end without a reason.
+// Ownership: the words are the caller's and outlive every sleep on them.
 // Threads: any.
+// Errors: none; a sleep that the system refuses returns at once. HasSharedWords() says whether it
+// can sleep on several.
 #pragma once
 
 #include <atomic>

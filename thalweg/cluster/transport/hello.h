@@ -5,6 +5,7 @@
 //   bytes += EncodeHello({.task = self, .process = ThisProcess(), .token = token});
 //   ASSIGN_OR_RETURN(const Hello hello, FindHello(message.unknown_fields()));
 //
+// Ownership: values.
 // Threads: any.
 // Errors: NotFound where there is none, InvalidArgument for a malformed one.
 #pragma once

@@ -7,8 +7,10 @@
 //   while (coming.left() > 0) coming.Take(ReadPiece());
 //   RETURN_IF_ERROR(coming.Finish(sink));
 //
+// Ownership: owns its head and the tensor that the sink gave, until Finish hands that over.
 // Threads: one at a time.
-// Errors: the sink's place is a wrong one, or the bytes are malformed.
+// Errors: those of the sink; DataLoss for malformed bytes or a wrong place, ResourceExhausted where
+// too much is announced.
 #pragma once
 
 #include <cstddef>

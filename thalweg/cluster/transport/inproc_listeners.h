@@ -8,6 +8,7 @@
 //
 // Ownership: keeps a channel until it is taken.
 // Threads: every member from any.
+// Errors: none; null for a token that is not there.
 #pragma once
 
 #include <cstdint>

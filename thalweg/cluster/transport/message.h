@@ -7,6 +7,7 @@
 // A step has one number, which says its master too. START asks a task to run its part; the task
 // answers DONE or FAIL, once; CANCEL ends a part early. Feeds and fetches are tensors of the
 // channel; so is what a traced part tells of its run, instead of DONE. Encoding allocates nothing.
+// Ownership: values; ControlBytes hold their bytes, a decoded message copies its texts.
 // Threads: any.
 // Errors: InvalidArgument for bytes that are no message: unknown kinds, lengths that do not fit,
 // bytes left over, codes that do not exist.

@@ -6,6 +6,7 @@
 //   ASSIGN_OR_RETURN(std::string objects, EncodeObjects(tensor));
 //   RETURN_IF_ERROR(DeliverTensor(sink, head, objects));             // who receives
 //
+// Ownership: encoded bytes are the caller's; a tensor that was filled goes to the sink.
 // Threads: any.
 // Errors: InvalidArgument and DataLoss for what does not fit or is malformed; Unimplemented for
 // a variant of a type that has no form at the wire.

@@ -11,6 +11,7 @@
 //
 // Who connects and does not know the secret is let go, and holds nobody up. A connection ends by
 // itself when the other host has not been heard for 30 s.
+// Ownership: a UniqueFd owns its socket; the port goes with the listener.
 // Threads: one at a time.
 // Errors: Unavailable where the other side does not come, cannot be reached or does not know what
 // it must; InvalidArgument for a host that is no numeric address.

@@ -6,6 +6,7 @@
 //
 // Ownership: closes it when it is destroyed; moving hands it over.
 // Threads: as an int.
+// Errors: none; valid() tells, and `errno` is the caller's to read.
 #pragma once
 
 #include <unistd.h>

@@ -6,7 +6,9 @@
 //     if (!spinner.Spin()) Sleep();
 //   }
 //
+// Ownership: lies on the stack of who waits; costs are the thread's.
 // Threads: one.
+// Errors: none; Spin() is false when it is time to sleep.
 #pragma once
 
 #include <chrono>

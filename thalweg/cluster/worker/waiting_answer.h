@@ -7,6 +7,7 @@
 //
 // Ownership: whoever gives the answer holds it; the cancellation lives until then.
 // Threads: any; what comes second is dropped.
+// Errors: whatever comes first: the answer's, or the reason of the cancellation.
 #pragma once
 
 #include <memory>

@@ -6,6 +6,7 @@
 //
 // A reader asks the host for the place of its pixels once it knows what the file claims, and writes
 // them there; memory that a library takes by the size of a picture is charged first.
+// Ownership: file, pixels and `why` are the host's; nothing of a call is kept.
 // Threads: any; no function keeps anything between calls. Nothing is written to stderr.
 // Errors: kThalwegBadFile with `why`, a text that ends with 0; kThalwegEnded when the host refused.
 #pragma once

@@ -4,7 +4,9 @@
 //   JpegErrors errors;
 //   info.err = StartJpegErrors(errors, why);
 //   if (setjmp(errors.back) != 0) return errors.code;   // in a function of its own
+// Ownership: `why` is the caller's; JpegErrors lies on the stack of the function that set it up.
 // Threads: one for each object.
+// Errors: as images_api.h, by a jump to `back`; EndJpeg does not return.
 #pragma once
 
 #include <csetjmp>

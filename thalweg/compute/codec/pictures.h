@@ -8,10 +8,11 @@
 // A reader asks host.room once it knows what the file claims, and puts the pixels there: rows from
 // the top, channels side by side. room may refuse, and is asked again where an animation turns out
 // to have fewer whole frames.
+// Ownership: pixels are the host's, from `room`; a file that is written is the caller's.
+// Threads: any.
 // Errors: InvalidArgument with the format, what was expected and where; a picture of 2^29 pixels or
 // more is refused before room is asked. Memory that a library takes by the size of a picture is
 // charged to the allocator. After an error the pixels are undefined.
-// Threads: any.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,8 @@
 //   ASSIGN_OR_RETURN(const WavSound sound, ReadWav16(file));
 //   WavSamples(sound, sound.frames, sound.channels, out);     // frames x channels floats
 //
+// Ownership: `samples` points into the file; a file that is encoded is the caller's.
+// Threads: any; no state.
 // Errors: InvalidArgument with what was expected, what was found and where; what a header claims is
 // compared with the bytes that are there before anybody takes memory for it.
 #pragma once

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions by the component: nullopt when it does not take this one. Channels last, no groups,
 // no empty sizes. Private to compute/conv.
+// Ownership: operands are the caller's; a plan stays with `plans`.
+// Threads: as conv2d.h.
+// Errors: nullopt where it does not take it; Internal where oneDNN fails after all, those of
+// work.h.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The convolutions of conv2d.h for channels-last float and double, nothing empty. Private to
 // compute/conv.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: as conv2d.h.
+// Errors: those of work.h.
 #pragma once
 
 #include "thalweg/compute/conv/conv2d.h"

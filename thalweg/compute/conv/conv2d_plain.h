@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The convolutions of conv2d_float.h for int32, by plain loops over taps; sums wrap. Private to
 // compute/conv.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: as conv2d.h.
+// Errors: those of work.h.
 #pragma once
 
 #include "thalweg/compute/conv/conv2d.h"

@@ -8,8 +8,11 @@
 //   RETURN_IF_ERROR(ConvNd(work, DType::kFloat, shape, input, filter, output));
 //
 // Layouts: [batch, planes, rows, columns, channels] and [planes, rows, columns, in, out]. Types:
-// float, double; half and bfloat16 through float. Others are Unimplemented. Empty sizes are fine.
-// Bits do not depend on the number of threads.
+// float, double; half and bfloat16 through float. Empty sizes are fine. Bits do not depend on the
+// number of threads.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include <array>

@@ -6,8 +6,9 @@
 //   ConvPlans plans;                                       // a member of the kernel
 //   Conv2D(work, dtype, shape, x, filter, y, {}, &plans);
 //
-// Threads: any.
 // Ownership: a plan lives as long as somebody holds it; the newest kMost are kept.
+// Threads: any.
+// Errors: none; null or false where oneDNN has nothing or refuses.
 #pragma once
 
 #include <memory>

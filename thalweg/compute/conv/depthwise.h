@@ -8,7 +8,10 @@
 //
 // Layouts: images [batch, rows, columns, channels], filter [rows, columns, in, multiplier]; output
 // channel in * multiplier + m. Types: float, double, half, bfloat16 (the latter two through float).
-// Others are Unimplemented. Bits do not depend on the number of threads.
+// Bits do not depend on the number of threads.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/conv/window.h"

@@ -8,8 +8,10 @@
 // Images are [batch, rows, columns, channels] of float. The filter is [rows, columns, in, out] on
 // this side of pack_filter and unpack_filter, or a part of the channels of such a one, and in a
 // layout of the plan's choice beyond them.
+// Ownership: a plan is the caller's, until free; operands and scratch are lent for a call.
 // Threads: every function may be called from any thread, one plan from several at once; each runs
 // in its caller alone.
+// Errors: null from make, a number other than 0 from the others; no words.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ImageRows: rows of the matrix that a convolution multiplies, copied from the image where they are
 // needed. Private to compute/conv.
+// Ownership: points at the image, which outlives it.
+// Threads: any; no state.
+// Errors: none.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // PackedFilter: the packed form of a convolution's filter for one call: what the keeper has, or
 // newly made, in the keeper's memory or in scratch. Private to compute/conv.
+// Ownership: the packed filter is the keeper's, or scratch of this object.
+// Threads: one for each call.
+// Errors: ResourceExhausted where scratch or the keeper refuses; those of `pack`.
 #pragma once
 
 #include <optional>

@@ -7,6 +7,9 @@
 //
 // Output position o reads inputs o * stride - pad_before + t * dilation for t in [0, size); those
 // outside count as zero (convolution) or do not count (pooling).
+// Ownership: a value.
+// Threads: any; no state.
+// Errors: InvalidArgument with the sizes, for what no window can be.
 #pragma once
 
 #include <cstdint>

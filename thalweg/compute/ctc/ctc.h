@@ -7,6 +7,7 @@
 //
 // Computed in double. The loss takes room for steps times labels numbers, the search for the
 // sequences that it has looked at: both from the Work.
+// Ownership: logits, labels and gradient are the caller's; paths are given away.
 // Threads: the caller's alone.
 // Errors: Cancelled between steps, ResourceExhausted.
 #pragma once

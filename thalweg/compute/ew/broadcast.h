@@ -7,6 +7,8 @@
 //
 // Neighboring dimensions that all operands walk alike are merged, so that most cases end as one or
 // two dimensions.
+// Ownership: a value; a RowCursor points at its Broadcast.
+// Threads: const members from any; a cursor one at a time.
 // Errors: InvalidArgument "Incompatible shapes" when two sizes differ and neither is 1.
 #pragma once
 

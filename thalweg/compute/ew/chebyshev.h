@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chebyshev: the sum of c[k] T_k over [low, high], by Clenshaw's recurrence. Private to compute/.
+// Ownership: none; numbers.
+// Threads: any; no state.
+// Errors: none.
 #pragma once
 
 #include <cstddef>

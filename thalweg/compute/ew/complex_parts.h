@@ -4,7 +4,10 @@
 //   RETURN_IF_ERROR(RunComplexPart(work, ComplexPart::kImag, DType::kComplex64, n, z, floats));
 //   RETURN_IF_ERROR(RunMakeComplex(work, DType::kFloat, broadcast, re, im, z));
 //
-// Errors: Unimplemented for a type that is not complex64 or complex128 (float or double).
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for a type that is not complex64 or complex128 (float or double); those of
+// work.h.
 #pragma once
 
 #include "thalweg/compute/ew/broadcast.h"

@@ -3,8 +3,10 @@
 //
 //   RETURN_IF_ERROR(Cross(work, DType::kFloat, n, a, b, out));
 //
-// Types: real numbers; integers wrap; half and bfloat16 are computed in float. Others are
-// Unimplemented.
+// Types: real numbers; integers wrap; half and bfloat16 are computed in float.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

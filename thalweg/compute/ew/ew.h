@@ -10,6 +10,8 @@
 // Types: those of the TensorFlow operation; half and bfloat16 are computed in float, 8 and 16 bit
 // integers in int32 and wrap when stored. In place: out may be an operand that is dense
 // (Broadcast::IsDense) when the result's elements have its size.
+// Ownership: operands are the caller's; loops that DirectUnary and DirectBinary give are static.
+// Threads: any, each with its own Work.
 // Errors: Unimplemented for a missing (operation, type); InvalidArgument "Integer division by zero"
 // and "Integers to negative integer powers are not allowed", after the whole output is written.
 #pragma once

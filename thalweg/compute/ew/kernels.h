@@ -5,6 +5,9 @@
 //
 // Loops may run in place: out may be exactly a or b when the result's elements have the operand's
 // size.
+// Ownership: tables are static.
+// Threads: any; a loop is the caller's thread alone.
+// Errors: none; a binary loop ors EwFlags into `flags`, after it has written all.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,9 @@
 //
 //   RETURN_IF_ERROR(PopulationCount(work, DType::kInt64, n, x, counts));
 //
-// Errors: Unimplemented for a type that is no integer.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for a type that is no integer; those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

@@ -5,6 +5,9 @@
 //   FakeQuant(work, &grid, n, 1, x, y);          // y on the grid, inside its range
 //
 // A NaN stays one. Sums are in double, in fixed blocks.
+// Ownership: operands are the caller's; a grid is a value.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include <cstdint>

@@ -4,9 +4,12 @@
 //   RETURN_IF_ERROR(RunSpecial(work, SpecialUnary::kBesselI0, dtype, n, x, y));
 //   RETURN_IF_ERROR(RunSpecial(work, SpecialBinary::kIgamma, dtype, broadcast, a, x, y));
 //
-// Everything is computed in double and rounded once. Types: half, bfloat16, float, double; others
-// are Unimplemented. Outside its domain a function is NaN. Every call ends: sums and continued
-// fractions have a bounded number of terms whatever their arguments.
+// Everything is computed in double and rounded once. Types: half, bfloat16, float, double. Outside
+// its domain a function is NaN. Every call ends: sums and continued fractions have a bounded number
+// of terms whatever their arguments.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/ew/broadcast.h"

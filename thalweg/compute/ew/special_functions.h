@@ -3,6 +3,9 @@
 //
 // Bessel functions, integrals and inverses are Chebyshev series (tools/special_tables.py); relative
 // errors are a few 1e-16, measured in special_test.cc.
+// Ownership: none; numbers.
+// Threads: any; no state.
+// Errors: none; NaN outside of a domain.
 #pragma once
 
 namespace thalweg::compute {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // StorageType: how elements of a DType become elements of the type that loops compute in, and back.
 // Private to compute/.
+// Ownership: none; tiles are the caller's.
+// Threads: any; no state.
+// Errors: none; `ok` is false, or the function null, for a type that loops do not have.
 #pragma once
 
 #include "thalweg/compute/ew/kernels.h"

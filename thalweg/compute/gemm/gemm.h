@@ -10,6 +10,11 @@
 // 0; k == 0 gives zeros (plus the epilogue). c must not overlap a, b or the epilogue's inputs,
 // except that residual may be c itself. Bits do not depend on the number of threads; they are the
 // same at kAvx2 and kAvx512.
+// Ownership: operands are the caller's; what PackGemm has written is good for one instruction set
+// level.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type, InvalidArgument where a packed form overflows; those of
+// work.h.
 #pragma once
 
 #include <cstdint>

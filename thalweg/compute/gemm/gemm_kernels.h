@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The innermost loops of matrix products, one table per level. Private to compute/gemm and
 // compute/conv.
+// Ownership: tables are static; tiles are the caller's.
+// Threads: any; a loop is the caller's thread alone.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

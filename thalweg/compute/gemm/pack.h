@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tile copiers of Product for matrices that lie in memory. Private to compute/gemm and
 // compute/conv.
+// Ownership: a Matrix points at the caller's elements; tiles are the product's.
+// Threads: any; no state.
+// Errors: none.
 #pragma once
 
 #include <algorithm>

@@ -5,6 +5,9 @@
 // The order of every sum over k depends on k alone: passes of kGemmDepth, each summed by fused
 // multiply-adds in order, passes added in order. So bits depend neither on the split nor on the
 // tile of a level.
+// Ownership: contexts and matrices are the caller's and outlive the run.
+// Threads: any, each with its own Work; copiers are called by several shards at once.
+// Errors: those of work.h; -1 where a packed form overflows.
 #pragma once
 
 #include <cstdint>

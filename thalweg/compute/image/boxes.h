@@ -8,6 +8,9 @@
 // as shares of the image. What is outside is left out; boxes of negative extent or wholly outside
 // draw nothing. Colors are [colors, color_channels], taken in turn; `color_channels` is at
 // least `channels`. Types: half and float. One shard per image.
+// Ownership: pixels are written in place; boxes and colors are the caller's.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

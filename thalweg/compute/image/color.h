@@ -3,7 +3,10 @@
 //
 //   RETURN_IF_ERROR(RgbToHsv(work, DType::kFloat, pixels, rgb, hsv));
 //
-// Types: float, double, half, bfloat16 (the latter two through float); others are Unimplemented.
+// Types: float, double, half, bfloat16 (the latter two through float).
+// Ownership: operands are the caller's; Clip writes in place.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

@@ -7,8 +7,10 @@
 //
 // A box is top, left, bottom, right; 0 and 1 are the centers of the first and last pixel. Outside
 // of the image the crop is `outside` and the gradient nothing. The caller has checked the indices
-// of images. Types: real numbers; gradients for images float, double, half. Others are
-// Unimplemented.
+// of images. Types: real numbers; gradients for images float, double, half.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

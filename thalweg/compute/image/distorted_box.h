@@ -5,7 +5,10 @@
 //
 // Up to `attempts` boxes of random shape, size and place are drawn; the first that covers
 // `least_covered` of one of the objects is it, the whole image when none does. The numbers, and so
-// the box, are TensorFlow's. Sizes are below 2^31. Serial, no state.
+// the box, are TensorFlow's. Sizes are below 2^31. Serial.
+// Ownership: a value; stream, wish and objects are the caller's.
+// Threads: any; the caller's alone.
+// Errors: Cancelled between attempts.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,9 @@
 // Offsets are [batch, 2], row and column. Noise is the same in every call: kUniform lies between
 // the least and the largest value of its image, kGaussian has mean and deviation of its channel,
 // bounded by that channel's values.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

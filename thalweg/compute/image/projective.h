@@ -9,6 +9,9 @@
 // ((a0 x + a1 y + a2) / k, (a3 x + a4 y + a5) / k), k = a6 x + a7 y + 1. There is one, or one for
 // each image (`transforms_each`). Where k is zero or a place is no number, the fill value stands.
 // Types: real numbers; places are floats, and integers are cut towards zero.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

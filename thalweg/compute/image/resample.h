@@ -7,9 +7,12 @@
 //   ASSIGN_OR_RETURN(const Taps columns, CubicTaps(32, 48, false, true));
 //   RETURN_IF_ERROR(Resample(work, DType::kUint8, 8, 3, rows, columns, images, resized));
 //
-// Sizes are at least 1. Weights are floats, sums too. A table of more places than memory should
-// hold is ResourceExhausted.
-// Determinism: one shard writes whole rows, in the order of the tables.
+// Sizes are at least 1. Weights are floats, sums too. Determinism: one shard writes whole rows, in
+// the order of the tables.
+// Ownership: tables own their places; images are the caller's.
+// Threads: any, each with its own Work; a table is read by several.
+// Errors: ResourceExhausted for a table of more places than memory should hold, InvalidArgument for
+// a kernel that is none, Unimplemented for another type; those of work.h.
 #pragma once
 
 #include <string_view>

@@ -7,7 +7,10 @@
 //   RETURN_IF_ERROR(ResizeBilinear(work, DType::kUint8, shape, x, y));      // y is float
 //
 // No size may be zero, and only one of align_corners and half_pixel_centers be set. Places are
-// computed in float, as TensorFlow does. Types: real numbers; others are Unimplemented.
+// computed in float, as TensorFlow does. Types: real numbers.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

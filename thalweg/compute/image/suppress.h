@@ -5,6 +5,7 @@
 //
 // A box is two opposite corners, in any order. Selected in the order of falling scores, the lower
 // index first among equals; a score that is no number is never selected.
+// Ownership: scores and boxes are the caller's; what is selected is given away.
 // Threads: the caller's alone.
 // Errors: Cancelled between boxes.
 #pragma once

@@ -4,6 +4,10 @@
 // in convolutions too.
 //
 //   const IsaTable& isa = GetStrictIsaTable(BestIsaLevel());      // MayUseComponents(isa) is false
+//
+// Ownership: tables are static.
+// Threads: any; no state.
+// Errors: none; a level that the CPU lacks gives the best below it.
 #pragma once
 
 #include "thalweg/compute/isa/isa.h"

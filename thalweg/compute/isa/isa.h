@@ -6,6 +6,9 @@
 // Every file NAME_isa.cc is compiled three times, with the flags of each level, and exports one
 // constant table. kAvx2 and kAvx512 give the same bits; kSse4 has no fused multiply-add and differs
 // where one enters.
+// Ownership: tables are static.
+// Threads: any; no state.
+// Errors: none; a level that the CPU lacks gives the best below it.
 #pragma once
 
 #include <cstdint>

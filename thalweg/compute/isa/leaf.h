@@ -9,6 +9,10 @@
 //   };
 //   }
 //   RunLeaf<AddInto>(work.isa(), from, n, to);
+//
+// Ownership: what the arguments point at is the caller's.
+// Threads: any; the caller's alone.
+// Errors: none.
 #pragma once
 
 #include "thalweg/compute/isa/isa.h"

@@ -6,6 +6,10 @@
 //
 // Types: float, double, complex64, complex128; null for any other. Element i of every diagonal lies
 // in row i of the matrix: the first of `sub` and the last of `super` are not read.
+// Ownership: operands and scratch are the caller's; the table is static.
+// Threads: any; a kernel uses the caller's alone.
+// Errors: false for a zero on the diagonal, no numbers where a system is singular; null for another
+// type.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,9 @@
 // 2x2 block resists ten steps of the complex QR iteration; behind a border, which is deflated,
 // there is none in front. The Schur form (and the eigenvalues, by size) of the matrix stands behind
 // that of the border. Included by *_linalg.cc only.
+// Ownership: the result is a copy.
+// Threads: any; no state.
+// Errors: std::bad_alloc, which Guarded catches.
 #pragma once
 
 #include "thalweg/compute/linalg/eigen.h"

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Eigen as compute/linalg uses it: row-major views of plain memory, no exception beyond Guarded.
 // Included by *_linalg.cc only, behind eigen_config.h.
+// Ownership: In and Out are views of the caller's memory.
+// Threads: any; no state.
+// Errors: Guarded makes a LinalgResult of them: kOutOfMemory of std::bad_alloc, kCancelled of
+// Looks::Stop, kFailed where `f` says so.
 #pragma once
 
 #include <Eigen/Core>

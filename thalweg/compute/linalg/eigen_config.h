@@ -2,6 +2,9 @@
 // What Eigen is told before any of its headers: no threads, no printing, and in place of some of
 // its assertions (the callers have checked every size) a look at the cancel flag. Every *_linalg.cc
 // is compiled with it included first.
+// Ownership: none; it declares no data.
+// Threads: any; a look is at the flag of the calling thread's work.
+// Errors: an assertion that looks throws Looks::Stop.
 #pragma once
 
 #define EIGEN_NO_DEBUG

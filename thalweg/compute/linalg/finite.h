@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A function of a matrix: of one that is not finite it is no number. Included by *_linalg.cc only.
+// Ownership: the matrices are the caller's.
+// Threads: any; no state.
+// Errors: those of `f`; a matrix that is not finite is none.
 #pragma once
 
 #include "thalweg/compute/linalg/eigen.h"

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of linalg.h in groups, within libthalweg_linalg.so; each group is compiled once per
 // element type. Private to compute/linalg.
+// Ownership: the matrices are the caller's.
+// Threads: any; a kernel uses the caller's alone.
+// Errors: a LinalgResult, as linalg.h says of each.
 #pragma once
 
 #include <complex>

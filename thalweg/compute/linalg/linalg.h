@@ -7,8 +7,11 @@
 // Types: float, double, complex64, complex128; null for any other. Matrices do not overlap and may
 // be empty. A kernel leaves its outputs undefined unless it returns kOk. Nothing is thrown.
 // Temporaries are a small multiple of the matrices and come from the heap.
+// Ownership: the matrices are the caller's; the table is static.
 // Threads: any; a kernel uses the caller's alone, and ends early (kCancelled) where an Interruption
 // of that thread says so. Decompositions are those of Eigen 3.4.
+// Errors: a LinalgResult: kFailed as each kernel says, kOutOfMemory, kCancelled, kNotThere without
+// the component.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of functions between this library and libthalweg_linalg.so, the component that holds
 // Eigen's code. Private to compute/linalg.
+// Ownership: the table is static; the component is never closed.
 // Threads: any.
+// Errors: a LinalgResult of each kernel; null for another version.
 //   const LinalgApi* api = thalweg_linalg(kLinalgVersion, cancelled);   // by dlsym
 #pragma once
 

@@ -5,7 +5,9 @@
 //   Looks::Begin();   // every kernel
 //   Looks::Look();    // throws Looks::Stop when the work of this thread is cancelled
 //
+// Ownership: `cancelled` is the library's, which outlives the component.
 // Threads: any.
+// Errors: throws Stop, which Guarded catches.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,9 @@
 //
 // The pattern is the lower part of a symmetric matrix in compressed rows, without a place twice, n
 // at least 1. Nothing is thrown.
+// Ownership: pattern and order are the caller's.
 // Threads: the caller's alone.
+// Errors: kOutOfMemory, kCancelled, kNotThere without the component.
 #pragma once
 
 #include "thalweg/compute/linalg/linalg.h"

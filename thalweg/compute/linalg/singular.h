@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What singular_linalg.cc and complex_singular_linalg.cc share: matrices whose answer needs no
 // decomposition.
+// Ownership: the matrices are the caller's.
+// Threads: any; no state.
+// Errors: none; false for a matrix that needs a decomposition.
 #pragma once
 
 #include <algorithm>

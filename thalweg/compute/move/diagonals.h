@@ -9,6 +9,9 @@
 //   UnpackDiagonals(work, dtype, shape, packed, matrices);    // leaves the other elements alone
 //
 // Element types: all.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: InvalidArgument for a type without elements; those of work.h.
 #pragma once
 
 #include <algorithm>

@@ -5,8 +5,11 @@
 //   // sequence k of a: the elements a[order_a[i]] for i in [begin_a[k], begin_a[k + 1])
 //   EditDistances(work, dtype, {a, order_a, begin_a}, {b, order_b, begin_b}, pairs, distances);
 //
-// Element types: all plain ones but quantized, and string; others are Unimplemented. Time: the
-// product of the two lengths, one thread a pair.
+// Element types: all plain ones but quantized, and string. Time: the product of the two lengths,
+// one thread a pair.
+// Ownership: sequences and distances are the caller's.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,10 @@
 // when it is assigned: an integer of the element's size for plain types (so that float and int32
 // share code), the object itself for string, resource and variant. f returns a Status.
 //   RETURN_IF_ERROR(WithElement(dtype, [&]<class E>() { ...; return OkStatus(); }));
+//
+// Ownership: none; `f` moves what is the caller's.
+// Threads: any; no state.
+// Errors: InvalidArgument for a type without elements; those of `f`.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,11 @@
 //
 // `indices` are int64, already checked against the number of rows (CheckIndices). Element types:
 // all for GatherRows and kAssign, numbers for the arithmetic, real numbers for kMin and kMax, bool
-// for kAdd (or) and kSub (exclusive or), string for kAdd; others are Unimplemented. Half and
-// bfloat16 are combined in float.
+// for kAdd (or) and kSub (exclusive or), string for kAdd. Half and bfloat16 are combined in float.
+// Ownership: operands are the caller's; elements that are objects are copied.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type, InvalidArgument for an integer division by zero; those of
+// work.h.
 #pragma once
 
 #include <cstdint>

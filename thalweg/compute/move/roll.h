@@ -4,6 +4,9 @@
 //   RollElements(work, dtype, dims, shifts, in, out);   // the rows' elements one to the right
 //
 // Every shift is in [0, dims[d]) (0 where the dimension is empty). Element types: all.
+// Ownership: operands are the caller's; elements that are objects are copied.
+// Threads: any, each with its own Work.
+// Errors: InvalidArgument for a type without elements; those of work.h.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,10 @@
 //   SearchRows(work, dtype, false, {.batch = 2, .sorted = n, .values = m}, sorted, values, out);
 //
 // With `upper`, the first place whose element is above it. NaN is below nothing: it goes to the
-// front, or with `upper` to the end. Element types: real numbers; others are Unimplemented.
+// front, or with `upper` to the end. Element types: real numbers.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include <cstdint>

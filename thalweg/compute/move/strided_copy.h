@@ -8,6 +8,8 @@
 // Strides count elements; those of `from` may be 0 (the element repeats) or negative. No two
 // indices may lead to one place of `to`, and the two must not overlap. Dimensions of one
 // contiguous run are merged first, so the caller need not care.
+// Ownership: operands are the caller's; elements that are objects are copied.
+// Threads: any, each with its own Work.
 // Errors: Cancelled; InvalidArgument for a type without elements.
 #pragma once
 

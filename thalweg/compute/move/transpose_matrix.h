@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // TransposeMatrices: out[b, j, i] = in[b, i, j] for a batch of dense matrices, in cache-sized
 // blocks.
+// Ownership: operands are the caller's, and do not overlap.
+// Threads: any, each with its own Work.
+// Errors: those of work.h.
 #pragma once
 
 #include <algorithm>

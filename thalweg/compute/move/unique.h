@@ -6,8 +6,10 @@
 //   ASSIGN_OR_RETURN(int64_t distinct, UniqueRows(work, dtype, n, 1, x, first, index));
 //
 // Equality is that of the element type: 0 and -0 are equal, NaN equals nothing, not even itself.
-// Element types: real numbers, bool, string; others are Unimplemented. One thread: every row
-// depends on those before it.
+// Element types: real numbers, bool, string. One thread: every row depends on those before it.
+// Ownership: rows, `first`, `index` and `kept` are the caller's.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include <cstdint>

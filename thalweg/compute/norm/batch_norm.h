@@ -5,9 +5,12 @@
 //   ChannelMoments(work, dtype, shape, x, mean, variance);   // variance over n, not n - 1
 //   ScaleChannels(work, dtype, shape, x, factor, term, y);   // y = x * factor[c] + term[c]
 //
-// Types: float; half and bfloat16 through float. Others are Unimplemented. Sums are taken
-// in float over small pieces and in double over these, in fixed blocks, so that bits do not depend
-// on threads. Each function reads its tensors once.
+// Types: float; half and bfloat16 through float. Sums are taken in float over small pieces and in
+// double over these, in fixed blocks, so that bits do not depend on threads. Each function reads
+// its tensors once.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

@@ -4,7 +4,10 @@
 //   y = (x - mean) / sqrt(variance + epsilon) * gamma + beta      (gamma null: 1)
 //
 // x is [rows, channels], the others vectors of channels. Types: float, double; half through float.
-// Others are Unimplemented. Sums are taken in double, in fixed blocks.
+// Sums are taken in double, in fixed blocks.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

@@ -5,7 +5,10 @@
 //
 //   Lrn(work, DType::kFloat, rows, channels, {.radius = 5}, x, y);
 //
-// Types: float; half through float. Others are Unimplemented. radius >= 0.
+// Types: float; half through float. radius >= 0.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

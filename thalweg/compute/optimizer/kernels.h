@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loops of optimizer.h, by rule. Private to compute/optimizer.
+// Ownership: tables are static; elements are the caller's.
+// Threads: any; a loop is the caller's thread alone.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

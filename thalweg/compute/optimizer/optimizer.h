@@ -18,9 +18,11 @@
 // kAdam             m, v             AdamScalars                   epsilon outside the root
 // kAdamNesterov     m, v             AdamScalars
 //
-// Types: float, double; half and bfloat16 through float. A complex or integer type, and a rule that
-// is not here (plain.h has them), is Unimplemented. Sparse: row i of grad ([count, inner]) updates
-// row indices[i] of var and slots, in the order of i; the caller checks the indices.
+// Types: float, double; half and bfloat16 through float. Sparse: row i of grad ([count, inner])
+// updates row indices[i] of var and slots, in the order of i; the caller checks the indices.
+// Ownership: written in place; nobody else holds those buffers.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type or rule (plain.h has those); those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

@@ -19,6 +19,9 @@
 // Types: float, double, complex64, complex128; half and bfloat16 through float; rules that compare
 // are Unimplemented for complex types. Sparse: row i of grad updates row indices[i], in the order
 // of i; the caller checks the indices.
+// Ownership: variable and slots are written in place; nobody else holds their buffers.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include <array>

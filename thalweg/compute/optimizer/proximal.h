@@ -12,8 +12,11 @@
 // kFtrl             accum, linear             lr, l1, l2, l2_shrinkage, lr_power
 // kDualAveraging    sums, sums of squares     lr, l1, l2, step
 //
-// Types: float, double; half and bfloat16 through float. Others are Unimplemented. Sparse: row i of
-// grad ([count, inner]) updates row indices[i], in the order of i; the caller checks the indices.
+// Types: float, double; half and bfloat16 through float. Sparse: row i of grad ([count, inner])
+// updates row indices[i], in the order of i; the caller checks the indices.
+// Ownership: variable and slots are written in place; nobody else holds their buffers.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

@@ -7,7 +7,10 @@
 // state [examples, 4]: the dual variable goes in; out come it, the primal and the dual loss before
 // the call, the example's weight. deltas: what is to be added to each weight. Examples come in a
 // random order, which is the same in every call; when `adaptive`, they are drawn by how far their
-// dual variables are from optimal (Csiba, Qu and Richtarik 2015). Serial; Cancelled between rounds.
+// dual variables are from optimal (Csiba, Qu and Richtarik 2015). Serial.
+// Ownership: problem, state and deltas are the caller's.
+// Threads: any; the caller's alone.
+// Errors: Cancelled between rounds.
 #pragma once
 
 #include <span>

@@ -6,6 +6,7 @@
 //   ASSIGN_OR_RETURN(const UpdateRun<PlainUpdate> run, RunFor(dtype, update.rule));
 //   return RunOverElements(work, n, update, run);
 //
+// Ownership: the update points at the caller's elements.
 // Threads: those of the Work.
 // Errors: Unimplemented for another type, Cancelled.
 #pragma once

@@ -5,9 +5,11 @@
 //   Dilation2DShape shape{.batch = 8, .rows = rows, .columns = columns, .channels = 3};
 //   Dilation2D(work, DType::kFloat, shape, x, filter, y);             // filter [rows, columns, c]
 //
-// Types: real numbers; integers wrap. Others are Unimplemented. Places outside do not count; NaN
-// wins no window; a window without a winner gives the least finite value, and its gradient goes to
-// its first place inside.
+// Types: real numbers; integers wrap. Places outside do not count; NaN wins no window; a window
+// without a winner gives the least finite value, and its gradient goes to its first place inside.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/conv/window.h"

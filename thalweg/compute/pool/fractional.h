@@ -10,8 +10,11 @@
 //
 // Window i reaches from cut i up to cut i + 1, and, overlapping, includes that one too. Cuts beyond
 // the image are cut off; no window may be empty (CheckCuts). Types: float, double, int32, int64
-// (averages are rounded towards zero, sums wrap). Others are Unimplemented. The gradient of the
-// maximum goes to the first largest place in row-major order.
+// (averages are rounded towards zero, sums wrap). The gradient of the maximum goes to the first
+// largest place in row-major order.
+// Ownership: cuts and operands are the caller's; a generator moves on.
+// Threads: any, each with its own Work and generator.
+// Errors: Unimplemented for another type, InvalidArgument of CheckCuts; those of work.h.
 #pragma once
 
 #include <span>

@@ -7,11 +7,15 @@
 //   RETURN_IF_ERROR(MaxPool(work, dtype, shape, x, y));
 //
 // Types: maximum: real numbers; average: float, double, half, bfloat16 (the latter two through
-// float). Others are Unimplemented. Places outside the input do not count, neither as values nor in
-// the divisor of an average. A window that sees nothing gives the least finite value (maximum) or
-// NaN (average). NaN, as in TensorFlow: MaxPool ignores it, and no result is below the least finite
-// value; for places and gradients the first largest place of a window in row-major order counts,
-// and NaN holds that place only when it comes first.
+// float). Places outside the input do not count, neither as values nor in the divisor of an
+// average. A window that sees nothing gives the least finite value (maximum) or NaN (average). NaN,
+// as in TensorFlow: MaxPool ignores it, and no result is below the least finite value; for places
+// and gradients the first largest place of a window in row-major order counts, and NaN holds that
+// place only when it comes first.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type, InvalidArgument for a place outside its image; those of
+// work.h.
 #pragma once
 
 #include "thalweg/compute/conv/window.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a pooling window sees of its image. Private to compute/pool.
+// Ownership: shapes, rooms and gradients are the caller's, and outlive the objects.
+// Threads: one for each object; ForRowBlocks runs its body on the Work's.
+// Errors: those of work.h, of ForRowBlocks alone.
 #pragma once
 
 #include <algorithm>

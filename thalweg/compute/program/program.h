@@ -13,6 +13,8 @@
 // The bits are those of RunUnary, RunBinary, RunSelect and RunCast, one after the other: the loops
 // are the same, and narrow types are rounded after every instruction. What is smaller than the
 // result (a vector before it is broadcast) is computed once.
+// Ownership: a program owns its instructions and plans; a run points at program and inputs, and
+// writes the caller's outputs.
 // Threads: a program is read-only but for a cache of its own.
 // Errors: those of the single operations; failed_instruction() says whose.
 #pragma once

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // EwPlan: the instructions of a program (or of a part of it) as calls of loops on numbered places:
 // externals, outputs, then tiles. Private to compute/ew.
+// Ownership: a plan owns its steps; loops and tables are static.
+// Threads: one makes it; then reading from any.
+// Errors: none; the program was checked when it was made.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // RunTiles: a plan over the elements of one shape, tile by tile and shard by shard. Private to
 // compute/ew.
+// Ownership: plan, walk, operands and flags are the caller's.
+// Threads: any, each with its own Work; flags are set by several shards.
+// Errors: those of work.h; what loops have to say is in `flags`.
 #pragma once
 
 #include <bitset>

@@ -9,6 +9,8 @@
 // whole rows whose results are used with the rows again run as a row program: blocks of rows go
 // through all instructions while they are in cache. Anything else runs instruction by instruction.
 // The bits are always those of RunBinary, Reduce ... one after the other.
+// Ownership: a program owns its instructions and cuts; a run points at program and inputs, and
+// writes the caller's outputs.
 // Threads: read-only but for caches of its own.
 // Errors: those of the single operations; failed_instruction() says whose.
 #pragma once

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a ReducedProgram is cut. Private to compute/ew.
+// Ownership: the ReducedProgram owns it.
+// Threads: one makes it; then reading from any.
+// Errors: none.
 #pragma once
 
 #include "thalweg/compute/program/reduced_program.h"

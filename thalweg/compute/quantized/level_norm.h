@@ -5,6 +5,9 @@
 //   LevelsIn(work, n, RangeOf(n, reals, 1e-3f), reals, out);
 //
 // Sums of instances are of integers, so that the order does not matter.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: those of work.h.
 #pragma once
 
 #include "thalweg/compute/quantized/levels.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The integers that levels are stored as. Private to compute/quantized.
+// Ownership: none; types and constants.
+// Threads: any; no state.
+// Errors: none; another type calls nothing.
 #pragma once
 
 #include <cstdint>

@@ -5,9 +5,12 @@
 //   const QuantizeGrid grid = MakeQuantizeGrid({QuantizeMode::kScaled}, DType::kQint8, {-1, 2}, 0);
 //   RETURN_IF_ERROR(Quantize(work, DType::kQint8, {.inner = n}, &grid, x, levels));
 //
-// Types: qint8, quint8, qint16, quint16, qint32; others are Unimplemented. Arithmetic is
-// TensorFlow's (float, or double where it uses that), so that ties fall on the same side. What does
-// not fit saturates; NaN becomes the lowest level.
+// Types: qint8, quint8, qint16, quint16, qint32. Arithmetic is TensorFlow's (float, or double where
+// it uses that), so that ties fall on the same side. What does not fit saturates; NaN becomes the
+// lowest level.
+// Ownership: operands are the caller's; grids are values.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,9 @@
 //
 // Computed in double. What does not fit saturates; an empty or senseless range gives the lowest
 // level.
+// Ownership: operands and rules are the caller's; AddBias writes in place.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/quantized/levels.h"

@@ -5,6 +5,9 @@
 //
 // For each place the one of retries + 1 candidates is taken that leaves the least sum of squared
 // distances. 1 <= wanted <= points, 0 <= retries.
+// Ownership: points and `chosen` are the caller's.
+// Threads: any, each with its own Work.
+// Errors: those of work.h.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,9 @@
 //   const double x = DrawGamma(numbers, alpha);
 //
 // Nothing here loops for ever: what needs a number that is not there gives NaN.
+// Ownership: a value; DrawTruncatedNormals moves the caller's stream on.
+// Threads: one at a time for each object.
+// Errors: none; NaN or false for parameters that are none.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,9 @@
 //
 // The order is TensorFlow's, where it gives 0 and max_index one place when max_index is a power of
 // 4 above 2^14: its blocks are one bit too short there. At least four rounds, an even number.
-// Immutable; any thread.
+// Ownership: owns its keys.
+// Threads: any, as it is immutable.
+// Errors: throws Interruption::Stop where the thread has one and the step was cancelled.
 #pragma once
 
 #include <array>

@@ -8,8 +8,10 @@
 // A block of the generator makes one group: four numbers, or two of 64 bits. Group g depends on
 // block g alone (of a truncated normal, on the region of blocks that belongs to it), so the bits do
 // not depend on who fills which groups. Types: half, bfloat16, float, double; int32, int64 (also
-// unsigned, for FillBits) for the integer fills; others are Unimplemented. Half and bfloat16
-// normals are floats, rounded.
+// unsigned, for FillBits) for the integer fills. Half and bfloat16 normals are floats, rounded.
+// Ownership: the output is the caller's; a stream is a copy.
+// Threads: any, each with its own Work; PhiloxNumbers one at a time.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include <cstdint>

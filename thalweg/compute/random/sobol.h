@@ -4,8 +4,11 @@
 //   SobolPoints(work, DType::kFloat, {.dims = 3, .count = 100, .skip = 0}, out);   // [100, 3]
 //
 // In the order of Gray codes, with the direction numbers of Joe and Kuo; the first point, all
-// zeros, is left out. 1 <= dims <= kMaxSobolDims; count + skip < 2^31. Types: float, double; others
-// are Unimplemented. A float may round to 1.
+// zeros, is left out. 1 <= dims <= kMaxSobolDims; count + skip < 2^31. Types: float, double. A
+// float may round to 1.
+// Ownership: the output is the caller's.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include <cstdint>

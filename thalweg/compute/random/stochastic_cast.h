@@ -4,7 +4,10 @@
 //   StochasticCast(work, DType::kFloat, DType::kInt8, stream, x, out, n);
 //
 // NaN becomes 0; what an integer cannot hold becomes its nearest one. From half, bfloat16, float,
-// double to int8, int16, int32; others are Unimplemented. Bits do not depend on threads.
+// double to int8, int16, int32. Bits do not depend on threads.
+// Ownership: operands are the caller's; the stream is a copy.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,9 @@
 // The caller has filled `out` with zeros and checked the sizes. Values at or above `bins` are
 // passed over, and so are negative ones. Serial: sums are made in the order of the values. Half and
 // bfloat16 bins are added to in float, one rounding an addition.
+// Ownership: operands are the caller's; `out` is added to.
+// Threads: any; the caller's alone.
+// Errors: Unimplemented for another type, InvalidArgument for NaN in a histogram.
 #pragma once
 
 #include <span>

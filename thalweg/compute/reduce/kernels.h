@@ -3,6 +3,9 @@
 //
 // Sums are made in 32 lanes over blocks of 4096 elements; lanes and blocks are folded by fixed
 // trees. So the bits depend on the length alone and are the same at every level.
+// Ownership: tables are static; rows are the caller's.
+// Threads: any; a loop is the caller's thread alone.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,9 @@
 //
 // Distances are squared and Euclidean. Nearest first; of equally near ones that with the lower
 // index; NaN is farther than everything. 0 <= k <= centers.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: those of work.h.
 #pragma once
 
 #include <cstdint>

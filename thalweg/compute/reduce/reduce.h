@@ -6,10 +6,12 @@
 //
 // Types: sum, mean, product, sum of squares: all numbers; maximum, minimum: real numbers; all, any:
 // bool. Half and bfloat16 are reduced in float, 8 and 16 bit integers in int32 (wrapping when
-// stored). Others are Unimplemented. Over nothing: sum 0, product 1, all true, any false, mean NaN
-// (0 for integers), maximum the least value (-infinity), minimum the greatest. NaN wins maximum and
-// minimum. An integer mean truncates. Bits depend on shapes alone: float sums are pairwise, in
-// fixed blocks, at every level.
+// stored). Over nothing: sum 0, product 1, all true, any false, mean NaN (0 for integers), maximum
+// the least value (-infinity), minimum the greatest. NaN wins maximum and minimum. An integer mean
+// truncates. Bits depend on shapes alone: float sums are pairwise, in fixed blocks, at every level.
+// Ownership: operands are the caller's; a source is asked during the call.
+// Threads: any, each with its own Work; a source is asked by several shards.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/reduce/reduction.h"

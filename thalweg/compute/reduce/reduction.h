@@ -5,6 +5,10 @@
 //   ASSIGN_OR_RETURN(Reduction reduction, Reduction::Make(shape.dims(), axes));
 //   ... make the output with reduction.OutputDims(keep_dims) ...
 //   Reduce(work, op, dtype, reduction, x, y);
+//
+// Ownership: a value.
+// Threads: const members from any.
+// Errors: InvalidArgument for an axis out of range.
 #pragma once
 
 #include <span>

@@ -4,8 +4,11 @@
 //   RETURN_IF_ERROR(Scan(work, ScanOp::kSum, dtype, {.outer = 2, .size = 5, .inner = 3}, x, y));
 //
 // Element i is the fold of elements 0..i, or (exclusive) 0..i-1; with reverse, of those from the
-// other end. Types: all numbers; half and bfloat16 are accumulated in float; others are
-// Unimplemented. May run in place unless exclusive. Bits do not depend on threads.
+// other end. Types: all numbers; half and bfloat16 are accumulated in float. May run in place
+// unless exclusive. Bits do not depend on threads.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

@@ -7,8 +7,11 @@
 //
 // Indices and segments are checked by the caller; segments need not be sorted. Rows of a segment
 // are added in their order, in double (integers wrap), and rounded once. Rows of `out` that no
-// index belongs to are left as they are. Types: real numbers; others are Unimplemented; `scale`
-// (null: 1) is for floating ones. Threads share columns, so bits do not depend on them.
+// index belongs to are left as they are. Types: real numbers; `scale` (null: 1) is for floating
+// ones. Threads share columns, so bits do not depend on them.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

@@ -9,6 +9,9 @@
 // cs_prev * f, clipped; h = tanh(cs) * o. GRU: [r, u] = sigmoid([x, h_prev] * w_ru + b_ru), c =
 // tanh([x, h_prev * r] * w_c + b_c), h = (1 - u) * c + u * h_prev. All float, dense, row by row.
 // Bits do not depend on the number of threads.
+// Ownership: operands are the caller's; gradients of weights are added to.
+// Threads: any, each with its own Work.
+// Errors: those of work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

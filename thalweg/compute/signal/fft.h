@@ -6,6 +6,10 @@
 //   FftPlan plan(work, n);
 //   plan.Run(row, scratch, /*inverse=*/false);       // row[k] = sum over j of row[j] w^(jk)
 //   RETURN_IF_ERROR(Fft(work, problem, in, out));
+//
+// Ownership: a plan owns its tables and points at its Work; rows and scratch are the caller's.
+// Threads: any, each with its own Work; Run of one plan from several.
+// Errors: those of work.h; a plan that was cancelled is unfinished, which the Work tells.
 #pragma once
 
 #include <complex>

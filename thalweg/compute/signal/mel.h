@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mel-frequency cepstral coefficients: the energy of a spectrum in bands as wide as the ear hears
 // them, as logarithms, and of these a cosine transform.
+// Ownership: owns its tables; spectra and coefficients are the caller's.
+// Threads: Run from any, each with its own Work.
+// Errors: Make: InvalidArgument for options that give no bands; Run: those of work.h.
 #pragma once
 
 #include <cstdint>

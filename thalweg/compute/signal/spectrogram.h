@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sound as spectra of windows that move along, each faded in and out (Hann's window).
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: those of work.h.
 #pragma once
 
 #include <bit>

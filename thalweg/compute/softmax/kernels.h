@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The phases of softmax over one contiguous row. Private to compute/softmax.
+// Ownership: tables are static; rows are the caller's.
+// Threads: any; a loop is the caller's thread alone.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

@@ -6,9 +6,12 @@
 //   RETURN_IF_ERROR(SparseCrossEntropy(work, dtype, rows, classes, logits, DType::kInt32, labels,
 //                                      loss, grad));
 //
-// Types: float, double; half and bfloat16 through float. Others are Unimplemented. The largest
-// logit of a row is subtracted first, so that no exponential overflows. A row without classes has
-// loss 0.
+// Types: float, double; half and bfloat16 through float. The largest logit of a row is subtracted
+// first, so that no exponential overflows. A row without classes has loss 0.
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work.
+// Errors: Unimplemented for another type, InvalidArgument for a label out of range; those of
+// work.h.
 #pragma once
 
 #include "thalweg/compute/work.h"

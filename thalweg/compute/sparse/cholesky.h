@@ -7,6 +7,7 @@
 //
 // `order` is a permutation, a square: the caller has checked both. Types: float, double and their
 // complex numbers.
+// Ownership: a plan owns the pattern; matrix, order and factor are the caller's.
 // Threads: the caller's alone; Cancelled between rows.
 // Errors: ResourceExhausted for more than 2^31 - 1 values, InvalidArgument for a matrix that is not
 // positive definite.

@@ -4,9 +4,11 @@
 //   CsrView a{.rows = 2, .columns = 3, .starts = starts, .places = columns, .values = values};
 //   TransposeCsr(dtype, a, false, starts_out, places_out, values_out);
 //
-// Types: float, double and their complex numbers; others are Unimplemented. The caller has checked
-// that starts rise and places are columns.
+// Types: float, double and their complex numbers. The caller has checked that starts rise and
+// places are columns.
+// Ownership: a view points at the caller's arrays; a pattern owns its own.
 // Threads: the caller's alone.
+// Errors: Unimplemented for another type, ResourceExhausted for more than 2^31 - 1 values.
 #pragma once
 
 #include <cstdint>

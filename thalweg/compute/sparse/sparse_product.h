@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // MultiplySparse: a sparse matrix times a dense one.
 //   out[row(i), :] += values[i] * b[column(i), :]      // for all i, in their order
+//
+// Ownership: operands are the caller's; nothing is kept.
+// Threads: any, each with its own Work; they divide the columns.
+// Errors: Unimplemented for another type; those of work.h.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Histogram of numbers in buckets that grow by a tenth, from 1e-12 to 1e20 on both sides of zero,
 // as summaries have it.
+// Ownership: a value.
+// Threads: any; the caller's alone.
+// Errors: InvalidArgument that says "Nan" or "Infinity"; Cancelled.
 #pragma once
 
 #include <cstdint>

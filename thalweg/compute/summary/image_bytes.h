@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images of numbers as bytes that show them.
+// Ownership: image, color and bytes are the caller's.
+// Threads: any; the caller's alone.
+// Errors: Unimplemented for another type.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // NumberCounts: what kinds of numbers a tensor has, for people who look for the bad ones.
 //   const NumberCounts c = CountNumbers(dtype, data, n, -INFINITY, INFINITY);
+//
+// Ownership: a value.
+// Threads: any; no state.
+// Errors: none; a type without numbers counts as its size.
 #pragma once
 
 #include <cstdint>

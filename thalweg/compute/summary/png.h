@@ -6,9 +6,10 @@
 //
 // The pixels are stored, not compressed: the file is as large as they are. Any reader of PNG takes
 // it.
+// Ownership: the file is the caller's.
+// Threads: any.
 // Errors: InvalidArgument for an image without pixels, of other than 1 (gray), 3 (RGB) or 4 (RGBA)
 // channels, or of more than 1 GiB.
-// Threads: any.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,9 @@
 // Base64 with the alphabet that is safe in URLs and file names ('-' and '_').
 //   EncodeBase64("\xff\xfe", true)  ->  "__4="
 // Long texts look for an Interruption.
+// Ownership: the text is the caller's.
+// Threads: any; no state.
+// Errors: nullopt for text that is no Base64; Interruption::Stop.
 #pragma once
 
 #include <optional>

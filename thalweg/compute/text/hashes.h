@@ -2,6 +2,10 @@
 // Hashes of strings that graphs and files rely on, beside base/fingerprint.h: the same in every
 // version.
 //   uint64_t bucket = Murmur64("abc") % 100;
+//
+// Ownership: none; a number.
+// Threads: any; no state.
+// Errors: none.
 #pragma once
 
 #include <cstdint>

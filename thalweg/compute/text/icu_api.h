@@ -2,7 +2,9 @@
 // The table of functions between this library and libthalweg_icu.so, the component that holds ICU:
 // letters in two cases, scripts, encodings other than Unicode's own. Plain C on purpose. Private to
 // compute/text.
+// Ownership: a converter is the caller's, until close; the table is static.
 // Threads: any, a converter from one at a time.
+// Errors: 0, -1 or null, as each function says; no words.
 //   const ThalwegIcuApi* api = thalweg_icu(THALWEG_ICU_VERSION);   // by dlsym
 #pragma once
 

@@ -3,6 +3,10 @@
 // floating types) hexadecimal digits, "inf", "nan".
 //   float x;
 //   bool read = ParseNumber(" 1.5\n", &x);  // true, x is 1.5
+//
+// Ownership: Stripped points into its text.
+// Threads: any; no state.
+// Errors: none; false for what is no such number.
 #pragma once
 
 #include <cstdint>

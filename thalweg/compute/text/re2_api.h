@@ -3,7 +3,9 @@
 // Plain C on purpose: the two are built apart and share no symbols. Private to compute/text.
 //   const ThalwegRe2Api* api = thalweg_re2(THALWEG_RE2_VERSION);   // by dlsym
 // Text that a function makes goes to append(to, text, size).
+// Ownership: a pattern is the caller's, until free; the table is static.
 // Threads: any, one pattern from several at once.
+// Errors: null or 0, with words by `append` to `why`.
 #pragma once
 
 #include <cstddef>

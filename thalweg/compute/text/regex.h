@@ -4,9 +4,10 @@
 //   ASSIGN_OR_RETURN(const Regex regex, Regex::Make("(a+)b"));
 //   CHECK(regex.Replaced("aab", "\\1", true) == "aa");
 //
+// Ownership: a Regex shares its pattern with its copies.
+// Threads: a Regex may be used by several at once.
 // Errors: InvalidArgument for a bad pattern; Unimplemented where libthalweg_re2.so, which holds
 // RE2, is not beside the library.
-// Threads: a Regex may be used by several at once.
 #pragma once
 
 #include <memory>

@@ -6,6 +6,10 @@
 //   ASSIGN_OR_RETURN(const TextDecoder decoder, TextDecoder::Make("UTF-8"));
 //   decoder.Decode("a\xff", [](int32_t character, int64_t start) {...});   // 'a' at 0, -1 at 1
 // Long texts look for an Interruption.
+// Ownership: a decoder is a value; UnicodeTables points at the component's table, which is static.
+// Threads: const members from any.
+// Errors: InvalidArgument for an encoding that nobody knows, Unimplemented where the component is
+// missing; Interruption::Stop.
 #pragma once
 
 #include <functional>

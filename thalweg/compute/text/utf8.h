@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps over UTF-8 text that need not be valid: a character is a byte that does not continue
 // another, and the continuation bytes after it.
+// Ownership: none; the text is the caller's.
+// Threads: any; no state.
+// Errors: none.
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,8 @@
 //   status = SummarizeEnds(tensor, 3, text, may_grow);          // "[1 2 3 ... 8 9 10]", in rows
 // The first elements, without the outer brackets; or both ends of every dimension. A negative limit
 // means everything. Numbers have as many digits as they need to be read back.
+// Ownership: appends to the caller's text.
+// Threads: any; no state.
 // Errors: what `may_grow` gives, which is asked now and then whether the text may have so many
 // bytes; the text is cut then.
 #pragma once

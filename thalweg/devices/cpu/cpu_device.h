@@ -3,6 +3,11 @@
 // threads and memory, and what crosses between them goes through Send and Recv like between
 // machines.
 //   registries.devices.push_back(MakeCpuDevices);
+//
+// Ownership: the environment owns it; it shares the host allocator with the other CPU devices,
+// copies share the buffer.
+// Threads: every member from any; `done` runs in the caller.
+// Errors: none of its own; a copy always comes.
 #pragma once
 
 #include "thalweg/kernel/device_factory.h"

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SkeletonDevice: the template for a new device: every member says Unimplemented, in the way that
 // the interface asks for. Clone this folder (README.md) and fill it in.
+// Ownership: the environment owns it; it shares the host allocator.
+// Threads: every member from any; `done` runs in the caller.
+// Errors: Unimplemented to `done`; its allocator gives null.
 #pragma once
 
 #include "thalweg/kernel/device_factory.h"

@@ -5,6 +5,8 @@
 //   ASSIGN_OR_RETURN(const PatchWindow w, PatchWindowOf(node));
 //   ASSIGN_OR_RETURN(const PatchPlaces p, w.PlacesAlong(0, height));
 //
+// Ownership: a value.
+// Threads: any; no state.
 // Errors: those of the attributes, with TensorFlow's codes. Used by shape function and kernel.
 #pragma once
 

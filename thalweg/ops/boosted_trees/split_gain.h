@@ -7,6 +7,7 @@
 //
 // Ownership: spans of the caller.
 // Threads: any.
+// Errors: none; a logit without a hessian adds nothing.
 #pragma once
 
 #include <cmath>

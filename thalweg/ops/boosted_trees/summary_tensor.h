@@ -5,6 +5,7 @@
 //   ASSIGN_OR_RETURN(QuantileSummary summary, SummaryOfTensor(ctx.input(1), 0));
 //   RETURN_IF_ERROR(SetSummaryOutput(ctx, 0, summary));
 //
+// Ownership: a summary is a copy; an output has a buffer of its own.
 // Threads: any.
 // Errors: InvalidArgument for another shape.
 #pragma once

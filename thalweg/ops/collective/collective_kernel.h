@@ -5,6 +5,12 @@
 //   class GatherCpu : public CollectiveKernel {
 //     Result<CollectiveCall> CallOf(Context& ctx) const override;  // Begin(ctx), then its own part
 //   };
+//
+// Ownership: a kernel shares its timer; the call goes to the instance, which keeps ctx until
+// `done`.
+// Threads: as WaitingKernel.
+// Errors: come to `done`: InvalidArgument for keys and values that cannot be, those of
+// CollectiveInstance.
 #pragma once
 
 #include "thalweg/kernel/kernel_registry.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the shape functions of this family share.
+// Ownership: the context is the caller's.
+// Threads: any, on distinct contexts.
+// Errors: InvalidArgument for keys that are no scalars.
 #pragma once
 
 #include "thalweg/graph/shape_inference.h"

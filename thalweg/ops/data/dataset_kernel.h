@@ -7,6 +7,11 @@
 //     return TakeDataset(input, count);
 //   }
 //   AddDataset<MakeTake>(registry, "TakeDataset");
+//
+// Ownership: the output's variant shares the dataset, which shares what its function has captured.
+// Threads: Compute from any, several at once; attributes are read-only.
+// Errors: InvalidArgument for an argument of another shape or value, FailedPrecondition where the
+// session runs no functions; those of the maker.
 #pragma once
 
 #include <map>

@@ -4,6 +4,11 @@
 //
 //   registry.AddFunction<IteratorToStringHandle<Iterator>>("IteratorToStringHandle", "CPU");
 //   registry.Add<FromStringHandleCpu<Iterator>>("IteratorFromStringHandle", "CPU");
+//
+// Ownership: a handle holds what GiveAnonymous is given; a text holds nothing.
+// Threads: kernels from any.
+// Errors: InvalidArgument for a text that names no iterator, NotFound for one that has gone; those
+// of ElementSpec::Admits.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that ask an iterator for something, that of input 0, and wait where they must.
+// Ownership: a call keeps the resource and its pass until `done`; elements go to the outputs.
+// Threads: as WaitingKernel.
+// Errors: come to `done`: those of the stage; OutOfRange of GetNext at the end.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What leaves the process of an iterator: where it stands, as a variant that checkpoints and the
 // wire carry; its name, as TensorFlow's string handles have it.
+// Ownership: tensors and texts of their own; nothing of the iterator is held.
+// Threads: any; no state.
 // Errors: InvalidArgument for what is none of these.
 #pragma once
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // FusedKernel: what the kernels of this family share: a program made of the node's attributes,
 // which are checked once, and errors that name the user's node.
+// Ownership: owns its program and the names of the nodes.
+// Threads: Compute from any, several at once, as a program is.
+// Errors: InvalidArgument for attributes that do not belong together, when it is made; those of the
+// program, with the user's node.
 #pragma once
 
 #include <memory>

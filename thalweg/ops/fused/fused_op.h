@@ -7,6 +7,10 @@
 //   results   the values that are outputs
 //   nodes     by instruction: the user's node that it is, for errors
 //   shapes    by output: what was inferred of the user's nodes; a floor for the shape function
+//
+// Ownership: the registry keeps the schema.
+// Threads: before the registry is shared.
+// Errors: none; a name that is taken is a bug (CHECK).
 #pragma once
 
 #include <string>

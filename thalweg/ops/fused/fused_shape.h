@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shape function of the fused operations: what was inferred of the user's nodes, and beyond it
 // what the program says for the shapes of these inputs.
+// Ownership: values; the context is the caller's.
+// Threads: any, on distinct contexts.
+// Errors: those of reading attributes; shapes that contradict are the kernel's to tell.
 #pragma once
 
 #include <algorithm>

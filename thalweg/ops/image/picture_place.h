@@ -4,7 +4,9 @@
 //   PicturePlace place(ctx, DType::kFloat, 16, false);   // 16: what the decoder gives
 //   RETURN_IF_ERROR(compute::ReadPng(file, 3, 16, place.host()));
 //   place.Convert();
+// Ownership: lies on the stack of a call; context and output outlive it.
 // Threads: one for each object.
+// Errors: room: InvalidArgument for a picture that the output cannot hold, ResourceExhausted.
 #pragma once
 
 #include "thalweg/compute/codec/pictures.h"

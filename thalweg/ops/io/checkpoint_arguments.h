@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the operations on checkpoints of both formats ask of their inputs.
+// Ownership: a tensor that is read is the caller's.
+// Threads: any.
+// Errors: InvalidArgument for arguments, types and shapes that differ from the file's; those of the
+// reader.
 #pragma once
 
 #include <string>

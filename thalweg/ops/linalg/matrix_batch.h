@@ -8,6 +8,11 @@
 //   return ForEachMatrix(ctx, a.count, Cubed(a.rows), "Input is not invertible.", [&](int64_t i) {
 //     return kernels->inverse(a.rows, a.At(i), adjoint, ElementAt(*out, i * a.size()));
 //   });
+//
+// Ownership: a batch points at its tensor, which outlives it.
+// Threads: any; matrices are spread over the step's threads.
+// Errors: InvalidArgument for shapes, and with `failure` for what cannot be decomposed; Cancelled,
+// ResourceExhausted, Unimplemented without the component.
 #pragma once
 
 #include <atomic>

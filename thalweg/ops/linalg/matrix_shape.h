@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shape functions that operations on matrices share, and their vocabulary of gradients.
+// Ownership: values; nodes belong to the graph.
+// Threads: those of the context: one at a time.
+// Errors: InvalidArgument for an input that is no matrix or not square; those of gradients stick in
+// the builder.
 #pragma once
 
 #include <initializer_list>

@@ -5,6 +5,10 @@
 //   ASSIGN_OR_RETURN(WidenedOutput out, WidenedOutput::Allocate(ctx, 0, shape));
 //   ... write out.tensor() ...
 //   return out.Finish();                                                   // narrows
+//
+// Ownership: a copy, or a share of what needs none; the output is the context's.
+// Threads: those of the kernel's call.
+// Errors: ResourceExhausted; BroadcastBatch: InvalidArgument for batches that do not broadcast.
 #pragma once
 
 #include <algorithm>

@@ -4,6 +4,9 @@
 // A float called flow goes through all operations on an array and so orders them. The gradient of a
 // read is a write into the gradient array, and gives the flow's gradient; the gradient of a write
 // is a read of the gradient array, after all that the flow's gradient has come through.
+// Ownership: nodes belong to the graph.
+// Threads: those of the gradient context: one at a time.
+// Errors: stick in the context's builder.
 #pragma once
 
 #include <string>

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ArrayOf: the TensorArray that input 0 of a kernel names, in each of the three forms a handle has
 // had: a reference to two strings (version 1), two strings (2), a resource (3).
+// Ownership: the result holds a reference to the array.
+// Threads: any.
+// Errors: InvalidArgument for a handle of another form and an array of another type; NotFound for
+// one that is not there.
 #pragma once
 
 #include <string>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the shape functions and gradients of the operations on lists share. What is known of a
 // list's elements goes with its handle.
+// Ownership: values; nodes belong to the graph.
+// Threads: those of the context: one at a time.
+// Errors: InvalidArgument, in TensorFlow's words, for elements of another type or shape.
 #pragma once
 
 #include <utility>

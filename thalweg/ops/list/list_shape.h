@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shape of a list's elements as the operations on lists are given it: a vector with -1 for what
 // is not known, or the scalar -1 for nothing.
+// Ownership: a value.
+// Threads: any; no state.
+// Errors: InvalidArgument for a tensor that is no shape.
 #pragma once
 
 #include "thalweg/base/status.h"

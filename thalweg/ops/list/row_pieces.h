@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a tensor as elements of a list or an array, and back: what the kernels of both share.
+// Ownership: a piece shares its tensor's buffer where that is worth it, else is a copy.
+// Threads: those of the kernel's call.
+// Errors: InvalidArgument for lengths and shapes that do not fit, Cancelled, ResourceExhausted.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // TableInput: the table that input 0 leads to, by reference or by resource handle.
 //   ASSIGN_OR_RETURN(const RefPtr<LookupTable> table, TableInput(ctx));
+//
+// Ownership: the result holds a reference to the table.
+// Threads: any.
+// Errors: InvalidArgument for what is no table; those of Context::Resource.
 #pragma once
 
 #include "thalweg/kernel/context.h"

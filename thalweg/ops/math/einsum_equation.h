@@ -6,6 +6,8 @@
 //
 // A label is any one character but the dot; kEllipsis stands for "...", the dimensions that
 // broadcast.
+// Ownership: a value.
+// Threads: const members from any.
 // Errors: InvalidArgument, with TensorFlow's words where users look for them.
 #pragma once
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the attributes and operands of a matrix product to the shape that compute/ takes. Private to
 // this family.
+// Ownership: values.
+// Threads: const members from any.
+// Errors: InvalidArgument with both shapes, for operands that are no matrices or do not fit.
 #pragma once
 
 #include "thalweg/compute/gemm/gemm.h"

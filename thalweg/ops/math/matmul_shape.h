@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shape of a matrix product, for the operations that are one; each has the attributes
 // transpose_a and transpose_b. Private to this family.
+// Ownership: the context is the caller's.
+// Threads: any, on distinct contexts.
+// Errors: InvalidArgument for ranks other than 2 and inner sizes that differ.
 #pragma once
 
 #include "thalweg/graph/shape_inference.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The room for a packed matrix, the same at every instruction set level. Private to this family.
+// Ownership: a number.
+// Threads: any; no state.
+// Errors: none; -1 where the number overflows.
 #pragma once
 
 #include <cstdint>

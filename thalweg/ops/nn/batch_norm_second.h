@@ -6,6 +6,9 @@
 // channel, the operation computes in training, where the moments are those of x,
 //   dx = scale * inv * (dy - m(dy) - xh * m(dy * xh)),  dscale = sum(dy * xh),  doffset = sum(dy),
 // and in inference, where they are given, dx = scale * inv * dy.
+// Ownership: nodes belong to the graph; the context outlives it.
+// Threads: those of the gradient context: one at a time.
+// Errors: stick in the context's builder, and come from Make.
 #pragma once
 
 #include <string>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shape of a convolution's output. Private to this family.
+// Ownership: the context is the caller's.
+// Threads: any, on distinct contexts.
+// Errors: InvalidArgument for channels that do not fit; those of the attributes and of the window.
 #pragma once
 
 #include "thalweg/graph/shape_inference.h"

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attributes of Conv, the convolution over two or three dimensions with any number of batch
 // dimensions. Private to it.
+// Ownership: a value.
+// Threads: any; no state.
+// Errors: InvalidArgument for attributes out of range, Unimplemented for groups, as in TensorFlow.
 #pragma once
 
 #include "thalweg/graph/narrow_attr.h"

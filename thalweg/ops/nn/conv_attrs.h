@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attributes of convolutions over planes, rows and columns and of depthwise ones, for shape
 // functions and kernels. Private to this family.
+// Ownership: values.
+// Threads: any; no state.
+// Errors: InvalidArgument, or Unimplemented where TensorFlow says so, with the attribute's name.
 #pragma once
 
 #include "thalweg/graph/graph.h"

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradients of a convolution and of the two operations that compute them: each is made of the
 // other two. Private to this family.
+// Ownership: nodes belong to the graph.
+// Threads: those of the gradient context: one at a time.
+// Errors: those of the builder.
 #pragma once
 
 #include "thalweg/graph/gradient_math.h"

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernels of Conv2D and _FusedConv2D share. Private to this family.
+// Ownership: a kernel shares its packed weight with the session's others; a SessionFilterCache lies
+// on the stack of a call.
+// Threads: Compute from any, several at once; a SessionFilterCache one.
+// Errors: InvalidArgument for shapes that do not fit; null from the cache where there is no room.
 #pragma once
 
 #include <array>

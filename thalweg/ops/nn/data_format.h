@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ImageFormat: which dimension of an image tensor is which. Shared by the shape functions and
 // kernels of this family; private to it.
+// Ownership: values.
+// Threads: any; no state.
+// Errors: InvalidArgument for attributes out of range, Unimplemented for formats and dimensions
+// without a kernel.
 #pragma once
 
 #include <string>

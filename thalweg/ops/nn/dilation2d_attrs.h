@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attributes of Dilation2D and its gradients. Private to them.
+// Ownership: a value.
+// Threads: any; no state.
+// Errors: InvalidArgument, or Unimplemented where TensorFlow says so, with the attribute's name.
 #pragma once
 
 #include "thalweg/ops/nn/slide.h"

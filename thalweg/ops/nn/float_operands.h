@@ -6,6 +6,10 @@
 //   ASSIGN_OR_RETURN(const float* x, f.Input(0));
 //   ASSIGN_OR_RETURN(float* y, f.Output(0, shape));
 //   ... return f.Finish();
+//
+// Ownership: lies on the stack of a call; it owns the converted copies, the context the outputs.
+// Threads: the kernel's call: one.
+// Errors: ResourceExhausted; those of compute/ew.
 #pragma once
 
 #include <algorithm>

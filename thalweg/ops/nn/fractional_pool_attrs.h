@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // pooling_ratio of the fractional pools, and what it makes of a size. Private to them.
+// Ownership: values.
+// Threads: any; no state.
+// Errors: InvalidArgument for a ratio out of range, Unimplemented for one over batch or channels.
 #pragma once
 
 #include <cmath>

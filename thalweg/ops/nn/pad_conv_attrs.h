@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attributes and paddings of convolutions of mirrored images, for shape functions and kernels.
 // Private to this family.
+// Ownership: values.
+// Threads: any; no state.
+// Errors: InvalidArgument for paddings that are none, or longer than what they mirror; those of
+// ParseWindowAttrs.
 #pragma once
 
 #include "thalweg/ops/nn/data_format.h"

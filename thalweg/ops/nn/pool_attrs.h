@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attributes of pooling operations, for shape functions and kernels. Private to this family.
+// Ownership: values.
+// Threads: any; no state.
+// Errors: InvalidArgument or Unimplemented, as TensorFlow has it of each operation.
 #pragma once
 
 #include "thalweg/graph/graph.h"

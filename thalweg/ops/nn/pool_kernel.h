@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernels of all pooling operations share. Private to this family.
+// Ownership: values; a kernel keeps its attributes.
+// Threads: Compute from any, several at once.
+// Errors: InvalidArgument for images and outputs of another shape, Unimplemented for windows over
+// channels and space.
 #pragma once
 
 #include "thalweg/compute/pool/pool.h"

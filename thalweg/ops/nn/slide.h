@@ -2,6 +2,10 @@
 // Windows that slide over two or three spatial dimensions, for shape functions: formats, sizes per
 // dimension, output shapes. Private to this family; conv2d and its kin, which know two dimensions
 // only, use window_shape.h.
+// Ownership: values.
+// Threads: any; no state.
+// Errors: InvalidArgument for numbers out of range, Unimplemented for formats and dimensions
+// without a kernel.
 #pragma once
 
 #include <string>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a Slide to the windows of compute/, and channels-last copies. Private to this family.
+// Ownership: a copy with channels last, or a share of what is so already; the output is the
+// context's.
+// Threads: those of the kernel's call.
+// Errors: InvalidArgument for a window that does not fit, ResourceExhausted, those of compute/move.
 #pragma once
 
 #include <array>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the attributes of a node to the windows of compute/. Private to this family.
+// Ownership: values.
+// Threads: any; no state.
+// Errors: InvalidArgument for a window that does not fit.
 #pragma once
 
 #include "thalweg/compute/conv/window.h"

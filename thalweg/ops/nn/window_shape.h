@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The spatial size that a sliding window leaves, for shape functions. Private to this family.
+// Ownership: values.
+// Threads: any; no state.
+// Errors: InvalidArgument with the sizes, for a window that does not fit.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 //
 // Outputs from 0 on: indices, values, shapes of the sparse ones, dense values, values and row
 // splits of the ragged ones.
+// Ownership: points at texts, keys and words during the call; the outputs are the context's.
 // Threads: any; shards of a batch run on the step's threads.
 // Errors: as ParseWords has them, of the first bad example; ResourceExhausted.
 #pragma once

@@ -3,7 +3,9 @@
 // a rule, and then so is the table.
 //   const std::shared_ptr<const FeatureKeys> keys =
 //       cache.Of(n, [&](size_t i) { return names[i]; });
+// Ownership: shares the last table with the calls that use it; KeyVectors points at the inputs.
 // Threads: any.
+// Errors: none.
 #pragma once
 
 #include <memory>

@@ -7,7 +7,9 @@
 //
 // Outputs from first_output on: indices, values, shapes of the sparse ones, dense values and (of a
 // batch, or where has_lengths says so) lengths, values, outer and inner splits of the ragged ones.
-// Threads, errors: as feature_batch.h.
+// Ownership: points at texts, keys and words during the call; the outputs are the context's.
+// Threads: as feature_batch.h.
+// Errors: as feature_batch.h.
 #pragma once
 
 #include <vector>

@@ -6,6 +6,9 @@
 //   return words.Missing(3, "label", DType::kInt64);
 //
 // gives "Name: n3, Feature: label (data type: int64) is required but could not be found."
+// Ownership: points at the names, which outlive it; a Status is the caller's.
+// Threads: const members and FirstWrongExample from any shard.
+// Errors: it makes them: InvalidArgument in TensorFlow's words, and which example it was.
 #pragma once
 
 #include <span>

@@ -5,6 +5,10 @@
 //   ParsedShapes shapes(c, serialized);       // scalar: one example; vector: a batch
 //   RETURN_IF_ERROR(shapes.Sparse("sparse_types"));
 //   return shapes.Dense("Tdense", "dense_shapes");
+//
+// Ownership: the context is the caller's.
+// Threads: those of the context: one at a time.
+// Errors: InvalidArgument for attributes that do not belong together.
 #pragma once
 
 #include <string_view>

@@ -5,6 +5,11 @@
 //   ValueSink sink(ctx.allocator(), *out);
 //   RETURN_IF_ERROR(sink.Put(list, at));             // from element `at` on
 //   RETURN_IF_ERROR(sink.Fill(default_value, at, n));
+//
+// Ownership: output and allocator outlive it.
+// Threads: any shard, each for elements of its own.
+// Errors: InvalidArgument for a number of more than ten bytes, ResourceExhausted for strings
+// without room.
 #pragma once
 
 #include <algorithm>

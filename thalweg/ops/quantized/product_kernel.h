@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows a product of levels: bias, sum, activation, a narrower type. For the matrix products
 // and convolutions of this family; private to it.
+// Ownership: values; products and outputs are the context's.
+// Threads: those of the kernel's call.
+// Errors: InvalidArgument for a bias, range or summand of another shape; those of
+// compute/quantized.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges of quantized tensors in kernels: two inputs, the ends. Private to this family.
+// Ownership: values; outputs are the context's.
+// Threads: those of the kernel's call.
+// Errors: InvalidArgument for ends that are no scalars, or in the wrong order.
 #pragma once
 
 #include "thalweg/compute/quantized/levels.h"

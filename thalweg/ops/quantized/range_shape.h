@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges of quantized tensors in shape functions. Private to this family.
+// Ownership: the context is the caller's.
+// Threads: any, on distinct contexts.
+// Errors: InvalidArgument for ends that are no scalars.
 #pragma once
 
 #include "thalweg/graph/op_registry.h"

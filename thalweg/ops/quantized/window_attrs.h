@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a window slides over NHWC images, from attributes, for shape functions and kernels. Private
 // to this family.
+// Ownership: values.
+// Threads: any; no state.
+// Errors: InvalidArgument for attributes out of range and windows that do not fit, Unimplemented
+// for batch and channels.
 #pragma once
 
 #include <string>

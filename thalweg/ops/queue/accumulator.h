@@ -2,8 +2,9 @@
 // Accumulator: adds up gradients of several steps until somebody takes their mean or sum. Gradients
 // of steps before the accumulator's own global step are stale and dropped; each take moves that
 // step on by one. Takes wait, in their order, until enough gradients are there.
-// Errors: InvalidArgument when dtype or shape of a gradient is not the accumulator's.
+// Ownership: shared by the container and who waits; it owns the sum until a take moves it out.
 // Threads: any.
+// Errors: InvalidArgument when dtype or shape of a gradient is not the accumulator's.
 #pragma once
 
 #include <map>

@@ -8,10 +8,12 @@
 // Elements come out in the order in which their keys first came. A take waits until all that it
 // wants is there; it holds nothing while it waits. Close() lets no new key in, but incomplete
 // elements may still be completed; closing with cancel drops these.
+// Ownership: shared by the container and who waits; elements share the rows' buffers where these
+// are large.
+// Threads: any.
 // Errors: InvalidArgument for what does not fit; Cancelled from an Insert after Close and from a
 // second Close; OutOfRange from a take that can no longer get its elements. An Insert that fails
 // changes nothing.
-// Threads: any.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // BatchTimer: the clock by which batches of calls close and pieces of them stop being waited for;
 // one in a resource manager, under kBatchTimer.
+// Ownership: the container and the kernels share it; a timed waiter points at its kernel's.
 // Threads: all calls from any thread.
+// Errors: Micros: InvalidArgument for a negative span; those of the container.
 #pragma once
 
 #include <memory>

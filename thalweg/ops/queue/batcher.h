@@ -10,6 +10,7 @@
 //   registry.Add<BatchKernel<RowBatcher>>("Batch", kCpu);
 //
 // Deliver makes the outputs of a task whose batch is closed; the one that came last leads it.
+// Ownership: shared by the container and who waits; the tasks of a batch share it.
 // Threads: as WaiterQueues.
 // Errors: InvalidArgument for a call with more rows than a batch, or whose rows are of another
 // shape than those that wait; that call ends alone.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ElementStore: where a queue keeps its elements, each `width` tensors: the order in which they
 // come out. No locks of its own.
+// Ownership: owns its elements until they are popped.
+// Threads: one at a time: the queue's lock is held.
+// Errors: none; who pops has looked at size().
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // OtherRows: the shape of a value whose number of rows is not that of the value it is made of.
+// Ownership: a value.
+// Threads: any; no state.
+// Errors: none.
 #pragma once
 
 #include "thalweg/tensor/shape.h"

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernels of this family share: finding the resource that an input names, by reference or
 // by handle; making it as the attributes of a node name it.
+// Ownership: ResourceOf holds a reference; BorrowedResource lives as long as input 0.
+// Threads: any.
+// Errors: InvalidArgument for a resource of another kind or a timeout of the node's own; NotFound
+// for one that is not there.
 #pragma once
 
 #include <string>

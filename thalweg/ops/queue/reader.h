@@ -7,6 +7,7 @@
 //   RETURN_IF_ERROR(reader->Begin("a.txt"));
 //   reader->GiveTurn();
 //
+// Ownership: shared by the container and who waits; owns its source and file system.
 // Threads: counts from any; Begin, Next, Reset and the state are for who has the turn.
 // Errors: those of the source. A record that cannot be read stays the next one.
 #pragma once

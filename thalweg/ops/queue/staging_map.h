@@ -10,9 +10,10 @@
 // the smallest key where the map is ordered, else the one that was completed first. A Put waits
 // while there is no room: for a complete element more, or for its bytes. An element whose key is
 // there already is dropped, as TensorFlow does. Tensors are shared, never copied.
+// Ownership: shared by the container and who waits; elements share the buffers they came with.
+// Threads: any.
 // Errors: InvalidArgument for an index out of bounds, set already or taken already, and for other
 // types than were put in; ResourceExhausted for a Put of more bytes than the bound.
-// Threads: any.
 #pragma once
 
 #include <cstdint>

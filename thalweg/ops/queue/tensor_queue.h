@@ -10,10 +10,11 @@
 // they come, so it may be larger than the capacity; what it has when its step is cancelled, or the
 // queue closes with too few, goes back to the front in its order. Close() waits behind the enqueues
 // that came before it; closing with cancel turns them away.
-// Elements share the buffers they were given with; only slices and batches are copied.
+// Ownership: shared by the container and who waits; elements share the buffers they were given
+// with, only slices and batches are copied.
+// Threads: any.
 // Errors: Cancelled from enqueues into a closed queue and from a second Close; OutOfRange from
 // dequeues of a closed queue with too few elements.
-// Threads: any.
 #pragma once
 
 #include <cstdint>

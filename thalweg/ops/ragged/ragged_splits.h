@@ -5,6 +5,11 @@
 //   ASSIGN_OR_RETURN(Tensor splits, NewSplits(ctx, rows + 1));
 //   ... splits.mutable_data<int64_t>()[i] = ...;
 //   RETURN_IF_ERROR(SetSplits(ctx, 0, DType::kInt32, std::move(splits)));
+//
+// Ownership: a tensor that is given away; outputs are the context's.
+// Threads: those of the kernel's call.
+// Errors: ResourceExhausted for more splits than memory holds; InvalidArgument for splits that do
+// not begin with 0 or do not fit into int32.
 #pragma once
 
 #include <limits>

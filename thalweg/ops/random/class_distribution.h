@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distributions over classes that candidate samplers draw from, with TensorFlow's bits.
+// Ownership: owns its weights.
+// Threads: one at a time for each object.
+// Errors: none; whoever makes one has checked the weights.
 #pragma once
 
 #include <cmath>

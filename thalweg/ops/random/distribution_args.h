@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameters of distributions: numbers of any type, shapes that must fit that of the output.
+// Ownership: a NumberOutput points at its tensor, which outlives it.
+// Threads: any, on distinct elements.
+// Errors: InvalidArgument for shapes that do not end in the parameter's or do not broadcast.
 #pragma once
 
 #include <initializer_list>

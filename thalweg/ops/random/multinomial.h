@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Class numbers drawn from rows of logits: the loop that the stateful and the stateless operation
 // share.
+// Ownership: output 0 is the context's; logits and sums are the caller's.
+// Threads: those of the kernel's call; rows are spread over the step's.
+// Errors: InvalidArgument for no classes, ResourceExhausted, Cancelled.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the kernels of ops/random get their Philox streams from: seeds of a node, a seed tensor,
 // key and counter, the state in a variable.
+// Ownership: a kernel owns its stream, which goes on from step to step.
+// Threads: a Stream from any, Compute from several at once.
+// Errors: InvalidArgument for a key, counter or algorithm of another form, Unimplemented for
+// ThreeFry.
 #pragma once
 
 #include <memory>

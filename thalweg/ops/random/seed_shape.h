@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seeds and keys in shape functions. Private to this family.
+// Ownership: the context is the caller's.
+// Threads: any, on distinct contexts.
+// Errors: InvalidArgument for a seed or key of another shape.
 #pragma once
 
 #include "thalweg/graph/shape_inference.h"

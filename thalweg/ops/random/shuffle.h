@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of a tensor in random order (Fisher and Yates), with TensorFlow's bits.
+// Ownership: output 0 is the context's.
+// Threads: those of the kernel's call.
+// Errors: InvalidArgument for more than 2^32 - 1 rows; those of compute/move.
 #pragma once
 
 #include <limits>

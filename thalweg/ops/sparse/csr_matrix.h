@@ -6,6 +6,8 @@
 //   SetCsrOutput(ctx, 0, std::move(made));
 // In a batch, `starts` are those of all matrices one behind the other, rows + 1 each and counted
 // from the matrix's own first value.
+// Ownership: variants share it; a CsrView points into it.
+// Threads: any, as it is immutable.
 // Errors: InvalidArgument for another variant or type.
 #pragma once
 

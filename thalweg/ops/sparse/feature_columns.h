@@ -5,6 +5,8 @@
 //   const FeatureColumn& column = columns.columns()[k];
 //   column.Text(column.first(row) + i);
 // Other layouts add their columns one by one.
+// Ownership: columns share the inputs' buffers and own where rows begin.
+// Threads: one makes it; then const members from any.
 // Errors: InvalidArgument for shapes that do not belong together.
 #pragma once
 

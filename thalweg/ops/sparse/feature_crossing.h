@@ -3,6 +3,8 @@
 // hashes.
 //   ASSIGN_OR_RETURN(const Crossing crossing, Crossing::Of(features));
 //   ASSIGN_OR_RETURN(Tensor texts, crossing.Texts(ctx, "_X_"));
+// Ownership: copies the columns, which share the inputs' buffers; results are the caller's.
+// Threads: const members from any; each uses its caller's thread alone.
 // Errors: ResourceExhausted for more than 2^30 of them.
 #pragma once
 

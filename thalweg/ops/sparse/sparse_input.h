@@ -3,6 +3,8 @@
 // values [n], shape [rank].
 //   ASSIGN_OR_RETURN(const SparseInput a, SparseInput::Checked(ctx, 0, 1, 2));
 //   ASSIGN_OR_RETURN(Tensor rows, PickRows(ctx, a.values(), order));
+// Ownership: shares the inputs' buffers; PickRows makes a new tensor.
+// Threads: const members from any.
 // Errors: InvalidArgument for shapes that do not belong together and indices out of bounds.
 #pragma once
 

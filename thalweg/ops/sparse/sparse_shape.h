@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What shape functions of sparse tensors share.
 //   RETURN_IF_ERROR(CheckSparse(c, 0));       // indices, values, shape are inputs 0, 1, 2
+//
+// Ownership: the context is the caller's.
+// Threads: any, on distinct contexts.
+// Errors: InvalidArgument for ranks and sizes that do not belong together.
 #pragma once
 
 #include "thalweg/graph/shape_inference.h"

@@ -3,8 +3,9 @@
 // top of each other along new ones.
 //   ASSIGN_OR_RETURN(std::vector<SparseParts> rows, SplitFirstDim(ctx));     // inputs 0, 1, 2
 //   RETURN_IF_ERROR(SetStacked(ctx, DType::kFloat, {2}, parts));             // outputs 0, 1, 2
-// Errors: InvalidArgument for parts that do not belong together.
+// Ownership: parts are copies; outputs are the context's.
 // Threads: no state.
+// Errors: InvalidArgument for parts that do not belong together.
 #pragma once
 
 #include <span>

@@ -4,7 +4,10 @@
 //   ASSIGN_OR_RETURN(RefPtr<Variable> variable, slot.Get(*ctx.step().resources));
 // The variable is made at the first use, uninitialized; after a reset of its container the next use
 // makes a new one.
+// Ownership: keeps names; the container and who asks share the variable.
 // Threads: Get from any.
+// Errors: InvalidArgument for a name that stands for a variable of another type; those of the
+// attributes and the container.
 #pragma once
 
 #include <string>

@@ -2,6 +2,9 @@
 // MapTexts: output 0 = f(each string of input 0), as type Out, in the same shape.
 //   return MapTexts<int64_t>(ctx, [](const std::string& text) { return text.size(); });
 // f is called by several threads at once; with a long text it looks for an Interruption.
+// Ownership: output 0 is the context's; `f` is used during the call.
+// Threads: `f` runs on several of the step's at once.
+// Errors: ResourceExhausted for strings without room, Cancelled.
 #pragma once
 
 #include <string>

@@ -9,7 +9,9 @@
 // `max_queue`, `flush_millis` have passed since the last ones were written, or Flush. The last ones
 // are written when the writer goes. Where the file cannot be written (a full disk, a file that was
 // removed) they wait on, and the file ends with whole records.
+// Ownership: shared by the container and who writes; owns its file and the events that wait.
 // Threads: any; one lock, held while the file is written.
+// Errors: those of the file, from Make, Write and Flush; what could not be written waits on.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operations that return summaries and those that write them both add to a Summary message.
+// Ownership: adds to the caller's message; SummaryTag points into the tensor.
+// Threads: any, on distinct messages.
 // Errors: InvalidArgument for shapes, tags and values that no summary can show.
 #pragma once
 

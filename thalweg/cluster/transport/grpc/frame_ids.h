@@ -8,6 +8,7 @@
 //   ids.Find(PeerVersion::k1_15, tag + 3);       // 11525919660353993287, in iteration 3
 //   ids.TagOf(11525919660353993287u);            // tag, by either rule
 //
+// Ownership: a value of numbers; names are not kept.
 // Threads: one at a time.
 // Errors: none: a frame that is not open has no number.
 #pragma once

@@ -5,6 +5,8 @@
 //
 //   const ThalwegGrpcApi* api = thalweg_grpc(THALWEG_GRPC_VERSION);   // by dlsym
 //
+// Ownership: what a function makes is freed by its partner (server_stop, channel_free,
+// outgoing_free); bytes go back by `release`.
 // Threads: functions from any thread. Callbacks come on gRPC's threads and must return soon: no
 // kernel, no wait.
 // Errors: null with the reason, or gRPC's code with a message. Text that a function makes goes to

@@ -10,6 +10,8 @@
 // that tensors are not copied.
 // Ownership: the bytes are released when the last slice has gone, on any thread.
 // Threads: one at a time.
+// Errors: Add says false, BytesOfAll 0 for what cannot be read; whoever asks ends the call with
+// INTERNAL.
 #pragma once
 
 #include <grpcpp/grpcpp.h>

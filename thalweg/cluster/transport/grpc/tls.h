@@ -5,6 +5,7 @@
 //   ASSIGN_OR_RETURN(TlsTexts tls, ReadTls({"task.crt", "task.key", "ca.crt"}));
 //
 // A certificate names the hosts and addresses at which its task is reached (subjectAltName).
+// Ownership: values.
 // Threads: any.
 // Errors: InvalidArgument where one of the three is missing or holds something else, what the file
 // system says where one cannot be read; each names the option.

@@ -6,7 +6,8 @@
 //   pair.first->Push(head, tensor);  pair.second->Poll(sink, 64);
 //
 // Ownership: either may go first.
-// Threads, errors: as Channel.
+// Threads: as Channel.
+// Errors: as Channel; Unavailable once the other side has gone.
 #pragma once
 
 #include <memory>

@@ -5,7 +5,9 @@
 //   const std::unique_ptr<Transport> transport = MakeInprocTransport(context);
 //
 // Ownership: the context outlives it.
-// Threads, errors: as Transport.
+// Threads: as Transport.
+// Errors: as Transport; NotFound for a task of another process or a token that nobody waits under,
+// Unimplemented in a process that keeps no channels.
 #pragma once
 
 #include <memory>

@@ -6,6 +6,7 @@
 //   ASSIGN_OR_RETURN(UniqueFd theirs, ConnectLocally(token));       // the other process
 //   ASSIGN_OR_RETURN(UniqueFd ours, AcceptLocally(listener));       // what is there already
 //
+// Ownership: a UniqueFd owns its socket; the name goes with the listener.
 // Threads: any; never waits.
 // Errors: Unavailable where nobody listens or nobody has connected; PermissionDenied for a process
 // of another user.

@@ -6,7 +6,8 @@
 //   const std::unique_ptr<Transport> transport = MakeLocalTransport(context);
 //
 // Ownership: the context outlives it.
-// Threads, errors: as Transport.
+// Threads: as Transport.
+// Errors: as Transport.
 #pragma once
 
 #include <memory>

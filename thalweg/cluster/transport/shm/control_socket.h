@@ -5,6 +5,8 @@
 //   RETURN_IF_ERROR(socket.Send({.kind = ControlKind::kPiece, .bytes = 4096}, memory.fd()));
 //   ASSIGN_OR_RETURN(const bool some, socket.Receive(&message, &fd));        // false: nothing now
 //
+// Ownership: owns its socket; a descriptor that is sent stays the sender's, one that comes is the
+// receiver's.
 // Threads: Send from any; Receive from one at a time. Neither waits.
 // Errors: OutOfRange at the end of the stream, Unavailable where it broke, DataLoss for a part of a
 // message; ResourceExhausted where the other side has not read for long.

@@ -7,6 +7,7 @@
 //                    SharedMemory::Map(std::move(fd), 4096, SharedUse::kOwnerWrites));
 //
 // Ownership: each maps it until it is destroyed; made memory is sealed: nobody can truncate it.
+// Threads: const members from any; who writes what the two processes settle (ring.h).
 // Errors: ResourceExhausted where it cannot be backed, which is done when it is made; DataLoss for
 // memory of another process that is not as it must be.
 #pragma once

@@ -10,6 +10,7 @@
 // such a tensor is copied when it is pushed.
 // Ownership: lives until the last block has come back.
 // Threads: every member from any.
+// Errors: as Allocator: null where neither has room.
 #pragma once
 
 #include <atomic>

@@ -10,6 +10,8 @@
 // through the ring in pieces when its turn comes: what the reader has taken out of the ring makes
 // room for the next ones, and control messages always have some. Nobody waits here: the I/O
 // thread goes on when the reader says that there is room.
+// Ownership: owns rings and socket, shares the arena, and holds lent tensors until the other side
+// lets go of them.
 // Threads: every member from any. No lock is held while a tensor is let go.
 // Errors: the first one closes it, and Why() tells it; what is sent later is dropped.
 #pragma once

@@ -7,7 +7,8 @@
 //
 // A thread that polls reads by itself; the I/O thread sends what a socket did not take, and rings.
 // Ownership: shares the thread. Tensors wait for a slow reader as references, not as copies.
-// Threads, errors: as Channel.
+// Threads: as Channel.
+// Errors: as Channel; ResourceExhausted where more than kMaxQueuedControl waits.
 #pragma once
 
 #include <memory>

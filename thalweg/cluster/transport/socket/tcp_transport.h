@@ -5,7 +5,8 @@
 //   const std::unique_ptr<Transport> transport = MakeTcpTransport(context);
 //
 // Ownership: the context outlives it.
-// Threads, errors: as Transport.
+// Threads: as Transport.
+// Errors: as Transport; NotFound for a hello without a TCP offer.
 #pragma once
 
 #include <memory>

@@ -5,6 +5,7 @@
 //   RETURN_IF_ERROR(order.Put(number, received));
 //   while (order.Take(&bytes)) Handle(bytes);
 //
+// Ownership: copies what comes early, until it is taken.
 // Threads: one at a time.
 // Errors: DataLoss for a number that was there before or is far ahead, ResourceExhausted where too
 // much waits to be taken.

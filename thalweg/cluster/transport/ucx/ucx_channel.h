@@ -7,7 +7,8 @@
 // A thread that polls moves what comes and goes; the I/O thread does while somebody waits for a
 // ring, or what was sent has not gone.
 // Ownership: shares the thread, owns its end.
-// Threads, errors: as Channel.
+// Threads: as Channel.
+// Errors: as Channel; DataLoss for records that are none.
 #pragma once
 
 #include <memory>

@@ -9,6 +9,7 @@
 //   ASSIGN_OR_RETURN(auto theirs,        // the other task, before it answers that call
 //                    ConnectByUcx(offer, "10.0.0.6", io, std::chrono::seconds(1)));
 //
+// Ownership: a listener owns its end until Take hands it to the channel; channels share the thread.
 // Threads: one at a time.
 // Errors: Unavailable where the other side does not come, cannot be reached or does not answer;
 // DataLoss and InvalidArgument for an offer that is none of ours.

@@ -5,7 +5,8 @@
 //   const std::unique_ptr<Transport> transport = MakeUcxTransport(context);
 //
 // Ownership: the context outlives it.
-// Threads, errors: as Transport; in a build without UCX all is Unimplemented.
+// Threads: as Transport.
+// Errors: as Transport; in a build without UCX all is Unimplemented.
 #pragma once
 
 #include <memory>
