@@ -1,8 +1,9 @@
-# thalweg_library(ROOM SRCS a.cc b.cc ... DEPS room ... [OPTIONS flag ...] [ALONE] [QUICK])
+# thalweg_library(ROOM SRCS a.cc b.cc ... DEPS room ... [OPTIONS flag ...] [ALONE] [QUICK] [COLD])
 #
 # One room = one target thalweg_ROOM with the alias thalweg::ROOM. Every target gets the project's warnings and
 # flags. DEPS names rooms; the levels of ARCHITECTURE.md are checked by tools/check_layers.py, not here. ALONE: each source is
-# compiled by itself, where inner loops should not depend on their neighbors. QUICK: compiled headers, see ThalwegQuick.cmake.
+# compiled by itself, where inner loops should not depend on their neighbors. QUICK: compiled headers, see ThalwegQuick.cmake. COLD: what
+# runs once for a graph and not in steps is optimized less, for two thirds of the time to compile.
 
 find_package(Threads REQUIRED)
 
@@ -51,7 +52,7 @@ if(THALWEG_SANITIZER AND NOT THALWEG_FUZZ)
 endif()
 
 function(thalweg_library ROOM)
-  cmake_parse_arguments(ARG "ALONE;QUICK" "" "SRCS;DEPS;OPTIONS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;QUICK;COLD" "" "SRCS;DEPS;OPTIONS" ${ARGN})
   if(ARG_ALONE)
     set(units ${ARG_SRCS})
   else()
@@ -66,6 +67,9 @@ function(thalweg_library ROOM)
   endforeach()
   if(ARG_OPTIONS)
     target_compile_options(thalweg_${ROOM} PRIVATE ${ARG_OPTIONS})
+  endif()
+  if(ARG_COLD)
+    target_compile_options(thalweg_${ROOM} PRIVATE $<$<CONFIG:Release,Profile>:-O1>)
   endif()
   if(ARG_QUICK)
     thalweg_quick_room(thalweg_${ROOM})

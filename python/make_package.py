@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the package as it is imported: make_package.py SOURCES FACTS OUT
+"""Makes the package as it is imported: make_package.py SOURCES FACTS OUT [--without-stubs]
 
 Copies the modules and writes what comes from the vendored facts: _schemas.py (operations), _message_table.py (messages), _api_v1.py
 and _modules_v1.py (names of 1.15), and where the package has its extension the stubs for editors and type checkers, which are make_stubs.py's.
@@ -138,7 +138,7 @@ def copy_modules(sources, out):
         shutil.copy(os.path.join(sources, file), os.path.join(out, file))
 
 
-def main(sources, facts, out):
+def main(sources, facts, out, without_stubs=None):
     copy_modules(sources, out)
     with open(os.path.join(facts, "ops.jsonl")) as f:
         ops = [json.loads(line) for line in f]
@@ -159,7 +159,7 @@ def main(sources, facts, out):
     operations = runpy.run_path(os.path.join(sources, "base", "operation_paths.py"))["table"]()
     write(os.path.join(out, "_api_v1.py"), api_source(symbols, more, operations))
     write(os.path.join(out, "_message_table.py"), table_source("TABLE", "Protocol messages and enums.", message_table(types)))
-    if any(f.startswith("_core.") and not f.endswith(".pyi") for f in os.listdir(out)):  # whole: what it has can be looked at
+    if not without_stubs and any(f.startswith("_core.") and not f.endswith(".pyi") for f in os.listdir(out)):  # whole: what it has can be looked at
         maker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "make_stubs.py")
         subprocess.run([sys.executable, maker, out], check=True)
     return 0

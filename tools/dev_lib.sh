@@ -153,10 +153,11 @@ with_package() { PYTHONPATH=$PWD/build/release/python "$@"; }
 dev_demo() {
   at_most demo 1 "$@"
   [[ ${1:-cluster} = cluster ]] || usage_error "'demo' takes nothing or 'cluster', got '$1'"
+  local name=demo${1:+_$1}
   dev_setup core
-  build release thalweg_demo_package
-  with_package $python "examples/${1:-python}/demo${1:+_$1}.py"
-  say "next: README.md has a program of your own; ./dev wheel makes a package for pip, ./dev test builds and runs all tests"
+  build release "thalweg_${name}_package"
+  PYTHONPATH=$PWD/build/release/$name/python $python "examples/${1:-python}/$name.py"
+  say "next: ./dev build for programs of your own (README.md has one; the demo's package in build/release/$name has what training takes), ./dev wheel for a package for pip, ./dev test for all tests"
 }
 
 dev_test() {

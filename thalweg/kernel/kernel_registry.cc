@@ -114,7 +114,7 @@ Result<const KernelEntry*> KernelRegistry::Find(const Node& node,
   }
   if (known.empty()) {
     return NotFound("no kernel is registered for operation ", node.op_name(), " (", node.Label(),
-                    ") on any device");
+                    ") on any device", absence_note_.empty() ? "" : ": ", absence_note_);
   }
   return NotFound("no kernel is registered for ", node.Label(), NodeTypes(node, attrs),
                   " on device type ", device_type, "; registered: ", known);

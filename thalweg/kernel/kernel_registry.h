@@ -129,6 +129,9 @@ class KernelRegistry {
   // From outside the library: AlreadyExists when the same kernel is there.
   Status AddUserKernel(KernelEntry entry);
 
+  // Why operations may have no kernel at all here: what Find says of such a one.
+  void SetAbsenceNote(std::string_view note) { absence_note_ = note; }
+
   // AlreadyExists when a kernel was registered twice.
   Status status() const;
 
@@ -168,6 +171,7 @@ class KernelRegistry {
   mutable std::shared_mutex mutex_;
   std::multimap<std::string, std::unique_ptr<KernelEntry>, std::less<>> entries_;
   Status status_;
+  std::string absence_note_;
   std::vector<std::unique_ptr<KernelEntry>> refused_;  // whose options are set in vain
 };
 
