@@ -54,7 +54,8 @@ def test_a_filter_is_what_ctest_and_pytest_read(pattern, words, tmp_path):
         assert (tmp_path / "python").read_text().count(words) >= 4 and "10 passed, 0 failed" in p.stdout
 
 
-@pytest.mark.parametrize("argument, name, program", [("", "demo", "examples/python/demo.py"), ("cluster", "demo_cluster", "examples/cluster/demo_cluster.py")])
+@pytest.mark.parametrize("argument, name, program", [
+    ("", "demo", "examples/python/demo.py"), ("cluster", "demo_cluster", "examples/cluster/demo_cluster.py")])
 def test_the_demo_runs_the_package_that_it_builds(argument, name, program):
     p = subprocess.run(["bash", "-c", f"""cd {ROOT} && source tools/dev_lib.sh
 dev_setup() {{ :; }}
