@@ -62,10 +62,10 @@ print(json.dumps(said))
 """
 
 
-def run(package, *arguments, python=(sys.executable,)):
+def run(package, *arguments):
     folder = os.path.join(os.path.dirname(WHOLE), package, "python") if package else WHOLE
     assert os.path.exists(os.path.join(folder, "thalweg", "libthalweg.so.0")), f"./dev build makes {folder}"
-    p = subprocess.run([*python, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300,
+    p = subprocess.run([sys.executable, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300,
                        env={**os.environ, "PYTHONPATH": folder})
     assert p.returncode == 0, p.stderr
     return p.stdout
@@ -100,8 +100,8 @@ def test_an_operation_that_is_left_out_says_so():
 def test_clusters_are_left_out_of_the_first_and_say_so():
     said = run("demo", "-c", """
 import thalweg as tf
-for make in (tf.train.Server.create_local_server, lambda: tf.Session("grpc://127.0.0.1:1").run(tf.constant(1)),
-             lambda: tf.Session.reset("grpc://127.0.0.1:1")):
+for make in (lambda: tf.Session("grpc://127.0.0.1:1").run(tf.constant(1)), lambda: tf.Session.reset("grpc://127.0.0.1:1"),
+             tf.train.Server.create_local_server):
     try:
         make()
     except tf.errors.UnimplementedError as error:

@@ -54,6 +54,23 @@ def test_a_filter_is_what_ctest_and_pytest_read(pattern, words, tmp_path):
         assert (tmp_path / "python").read_text().count(words) >= 4 and "10 passed, 0 failed" in p.stdout
 
 
+@pytest.mark.parametrize("argument, name, program", [
+    ("", "demo", "examples/python/demo.py"), ("cluster", "demo_cluster", "examples/cluster/demo_cluster.py")])
+def test_the_demo_runs_the_package_that_it_builds(argument, name, program):
+    p = subprocess.run(["bash", "-c", f"""cd {ROOT} && source tools/dev_lib.sh
+dev_setup() {{ :; }}
+build() {{ echo "builds $*"; }}
+shown() {{ echo "$PYTHONPATH runs $*"; }}
+python=shown
+dev_demo {argument}"""], stdout=subprocess.PIPE, text=True, check=True)
+    built, ran, advice = p.stdout.splitlines()
+    assert built == f"builds release thalweg_{name}_package"
+    assert ran == f"{ROOT}/build/release/{name}/python runs {program}" and os.path.exists(os.path.join(ROOT, program))
+    assert f"build/release/{name} " in advice and "./dev build" in advice
+    with open(os.path.join(ROOT, "python", "CMakeLists.txt")) as f:
+        assert f"(thalweg_{name}_package thalweg_{name} ${{PROJECT_BINARY_DIR}}/{name}/python " in f.read()
+
+
 def test_scripts_are_sound():
     for path in ("dev", ".ci/run", "tools/dev_lib.sh", "tools/test.sh", "tools/lint.sh", "tools/sanitize.sh", "tools/fuzz.sh",
                  "tools/tidy.sh", "tools/bare_debian.sh"):
