@@ -24,7 +24,7 @@ def task():
 
 
 def numbers(values):
-    return [round(float(v), 6) for v in values]
+    return [float(v) for v in values]
 
 
 def strategy_of(tf):
@@ -147,7 +147,7 @@ def left_in(tf, folder):
     metrics = {value.tag: value.simple_value for event in events if event.step == 8 for value in event.summary.value}
     return {"last": os.path.basename(path), "checkpoints": sorted(n for n in os.listdir(folder) if n.endswith(".index")),
             "values": {name: numbers(tf.train.load_variable(path, name).reshape(-1)) for name, _ in tf.train.list_variables(path)},
-            "metrics": {name: round(float(metrics[name]), 5) for name in ("mae", "loss")}}
+            "metrics": {name: float(metrics[name]) for name in ("mae", "loss")}}
 
 
 # A process has one case: 1.15 counts keys of collective operations by process.
@@ -167,13 +167,13 @@ def free_ports(count):
     return ports
 
 
-def started(command, case, tasks, folder="", **popen):
-    """The tasks as processes that run a case."""
+def started(command, arguments, tasks, ports):
+    """The tasks as processes: each knows the cluster and who it is."""
     cluster = {}
-    for (job, _), port in zip(tasks, free_ports(len(tasks))):
+    for (job, _), port in zip(tasks, ports):
         cluster.setdefault(job, []).append(f"127.0.0.1:{port}")
-    return [subprocess.Popen([*command, __file__, case, folder], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={
-        **os.environ, "TF_CONFIG": json.dumps({"cluster": cluster, "task": {"type": job, "index": index}}), **popen}) for job, index in tasks]
+    return [subprocess.Popen([*command, *arguments], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={
+        **os.environ, "TF_CONFIG": json.dumps({"cluster": cluster, "task": {"type": job, "index": index}})}) for job, index in tasks]
 
 
 def said(processes, seconds=240):
@@ -221,9 +221,9 @@ if __name__ == "__main__" and len(sys.argv) > 1:
 elif __name__ == "__main__":
     import tempfile
     python = [sys.executable, "-I"]
-    record = {f"{name} {count}": said(started(python, name, workers(count))) for name, count in IN_STEP}
+    record = {f"{name} {count}": said(started(python, [__file__, name, ""], workers(count), free_ports(count))) for name, count in IN_STEP}
     with tempfile.TemporaryDirectory() as where:
-        record["estimator"] = said(started(python, "estimator", TASKS, where))
+        record["estimator"] = said(started(python, [__file__, "estimator", where], TASKS, free_ports(len(TASKS))))
         record["left"] = left_in(tensorflow(), where)
         record["folders"] = sorted(n for n in os.listdir(where) if n.startswith("tmp"))
     json.dump(record, sys.stdout, indent=1, sort_keys=True)
