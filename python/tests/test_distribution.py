@@ -285,11 +285,6 @@ def test_gradients_are_applied_in_replicas_only():
 
 
 def test_what_is_missing_is_said():
-    spec = tf.train.ClusterSpec({"worker": ["c:1", "d:1"]})
-    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(spec, task_type="worker", task_id=1)
-    with pytest.raises(NotImplementedError, match="over several tasks"):
-        tf.distribute.experimental.MultiWorkerMirroredStrategy(cluster_resolver=resolver)
-    assert tf.distribute.experimental.MultiWorkerMirroredStrategy().num_replicas_in_sync == 1
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(tf.train.ClusterSpec({"ps": ["c:1"], "worker": ["d:1"]}), task_type="worker",
                                                                     task_id=0)
     config = tf.estimator.RunConfig(eval_distribute=tf.distribute.experimental.ParameterServerStrategy(resolver))

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -51,7 +52,8 @@ Status CheckCollectiveMembers(const std::vector<StepPartition>& parts) {
         "collective operation '", instance.first->name(), "': group ", keys.first, ", instance ",
         keys.second, " has ", instance.members, " of ", instance.group_size,
         " members in what this step runs; members in steps of other sessions need a cluster, and "
-        "the same RunOptions.experimental.collective_graph_key, not 0, in all of them");
+        "in all of them the same ConfigProto.experimental.collective_group_leader, or the same "
+        "RunOptions.experimental.collective_graph_key, not 0");
   }
   return OkStatus();
 }
@@ -65,6 +67,22 @@ Result<std::unique_ptr<const LocalCollectives>> FindLocalCollectives(
   }
   if (here.empty()) return std::unique_ptr<const LocalCollectives>();
   return std::make_unique<const LocalCollectives>(std::move(here));
+}
+
+Result<int64_t> CollectiveGraphKey(const std::vector<StepPartition>& parts) {
+  ASSIGN_OR_RETURN(const Instances instances, InstancesOf(parts));
+  if (instances.empty()) return 0;
+  std::set<int64_t> keys;
+  for (const auto& [group_and_instance, instance] : instances) {
+    keys.insert(group_and_instance.second);
+  }
+  // The numbers are TensorFlow's, so that its masters' steps have the same key.
+  uint64_t hash = 0x8774aa605c729c72;
+  for (const int64_t key : keys) {
+    const auto mixed = static_cast<uint64_t>(key);
+    hash = mixed ^ (hash + 0x9e3779b97f4a7800 + (mixed << 10) + (mixed >> 4));
+  }
+  return static_cast<int64_t>(hash == 0 ? 1 : hash);
 }
 
 }  // namespace thalweg

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CheckCollectiveMembers: whether the members of each collective operation can all come;
-// FindLocalCollectives: whose are all in one task.
+// FindLocalCollectives: whose are all in one task; CollectiveGraphKey: by which steps of several
+// sessions find each other.
 // Ownership: the instances are the caller's, who puts them into the step's context.
 // Threads: any, while nobody changes the parts.
 // Errors: Unimplemented where members would wait for ever, with group and instance; those of
@@ -23,5 +24,10 @@ Status CheckCollectiveMembers(const std::vector<StepPartition>& parts);
 // The instances of the parts that a step runs in this task; null where there are none.
 Result<std::unique_ptr<const LocalCollectives>> FindLocalCollectives(
     const std::vector<StepPartition>& parts);
+
+// The collective_graph_key of a step whose caller says none: of the set of instance keys among
+// these parts, as TensorFlow's masters count it; 0 where there are none. So sessions run one step
+// where their graphs differ but have the same collective operations in what is fetched.
+Result<int64_t> CollectiveGraphKey(const std::vector<StepPartition>& parts);
 
 }  // namespace thalweg

@@ -6,7 +6,7 @@ import collections
 from typing import TYPE_CHECKING
 
 from thalweg.base import names
-from thalweg.distribute import strategies
+from thalweg.distribute import multi_worker, strategies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ class ParameterServerStrategy(strategies.ParameterServerStrategy):
         super().__init__()
 
 
-class CollectiveAllReduceStrategy(strategies.MultiWorkerMirroredStrategy):
+class CollectiveAllReduceStrategy(multi_worker.MultiWorkerMirroredStrategy):
     """tf.distribute.experimental.MultiWorkerMirroredStrategy."""
 
     def __init__(self, num_gpus_per_worker: int = 0) -> None:

@@ -3,4 +3,5 @@
 from thalweg.base import names
 
 names.complete(globals(), {"distribute.reductions": "CollectiveCommunication",
-                           "distribute.strategies": "CentralStorageStrategy MultiWorkerMirroredStrategy ParameterServerStrategy"})
+                           "distribute.multi_worker": "MultiWorkerMirroredStrategy",
+                           "distribute.strategies": "CentralStorageStrategy ParameterServerStrategy"})

@@ -88,10 +88,12 @@ class DistributedIterator:
 
 
 class DistributedDataset:
-    """A dataset whose batches are cut among the replicas."""
+    """A dataset whose batches are cut among the replicas: all of this process, or, where each of them is in a process, number `own` of them."""
 
-    def __init__(self, dataset: Dataset, count: int) -> None:
-        self._cut, self._count = dataset.map(lambda *element: _parts(element, count)) if count > 1 else dataset, count
+    def __init__(self, dataset: Dataset, count: int, own: int | None = None) -> None:
+        self._cut, self._count = dataset, count if own is None else 1
+        if count > 1:
+            self._cut = dataset.map(lambda *element: _parts(element, count) if own is None else _part(element, count, own))
 
     def _iterator(self, made):
         return DistributedIterator(getattr(made, "_initializer", None), lambda: made.get_next() if self._count > 1 else [made.get_next()])
@@ -107,15 +109,18 @@ class DistributedDataset:
 
 def _parts(element, count):
     """The element's rows in `count` parts, the last ones smaller where they do not come out even."""
-    element = element[0] if len(element) == 1 else element
+    return tuple(_part(element, count, i) for i in range(count))
 
-    def part(tensor: Tensor, index: int) -> Tensor:
+
+def _part(element, count, index):
+    """Part `index` of them."""
+    def part(tensor: Tensor) -> Tensor:
         known = tensor.shape.as_list()[0] if tensor.shape.ndims else None
         rows = known if known is not None else array_ops.shape(tensor)[0]
         size = (rows + count - 1) // count
         first = size * index if known is not None else ops.apply("Minimum", [size * index, rows])
         return tensor[first:first + size]
-    return tuple(nest.map_structure(lambda tensor, i=i: part(tensor, i), element) for i in range(count))
+    return nest.map_structure(part, element[0] if len(element) == 1 else element)
 
 
 def of_function(input_fn: Callable[[InputContext], Any], context: InputContext, devices: Sequence[str]) -> DistributedIterator:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg.cluster.cluster_resolver import TFConfigClusterResolver
-from thalweg.distribute.reductions import CollectiveCommunication
 from thalweg.distribute.strategy import Strategy, StrategyExtended
 from thalweg.graph.device_specs import DeviceSpec
 
@@ -119,16 +118,3 @@ class _OnServers(StrategyExtended):
         return self._is_chief
 
     experimental_should_init = should_save_summary = should_checkpoint
-
-
-class MultiWorkerMirroredStrategy(Strategy):
-    """MirroredStrategy over the tasks of a cluster: here of one task."""
-
-    def __init__(self, communication: CollectiveCommunication = CollectiveCommunication.AUTO,
-                 cluster_resolver: ClusterResolver | None = None) -> None:
-        del communication
-        spec = (cluster_resolver or TFConfigClusterResolver()).cluster_spec()
-        if sum(map(spec.num_tasks, spec.jobs)) > 1:
-            raise NotImplementedError(f"MultiWorkerMirroredStrategy over several tasks is not implemented in Thalweg: {spec}; "
-                                      "tf.train.SyncReplicasOptimizer and tf.distribute.ring_all_reduce train workers in step")
-        super().__init__(StrategyExtended(self, _devices(None)))

@@ -176,6 +176,15 @@ class StrategyExtended:
     def _merge_call(self, context, merge_fn, args, kwargs):
         return context._thread.wait_for(merge_fn, args, kwargs)
 
+    # ---- input ----
+    def _input_context(self):
+        """What a function of input may ask in this process."""
+        return inputs.InputContext(1, 0, self._num_replicas_in_sync)
+
+    def _distributed(self, dataset):
+        """A dataset whose batches are cut among all replicas: the parts of those of this process."""
+        return inputs.DistributedDataset(dataset, len(self._devices))
+
     # ---- values ----
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any) -> Any:
         """The sum or mean of the values of all replicas, where `destinations` is."""
@@ -335,7 +344,7 @@ class Strategy:
         totals = self._extended.reduce_to(ReduceOp.SUM, PerReplica([math_ops.reduce_sum(v, axis=axis) for v in each]), self._extended._devices[0])
         if op is ReduceOp.SUM:
             return totals
-        counts = math_ops.add_n([array_ops.shape(v)[axis] for v in each])
+        counts = self._extended.reduce_to(ReduceOp.SUM, PerReplica([array_ops.shape(v)[axis] for v in each]), self._extended._devices[0])
         return totals / math_ops.cast(counts, totals.dtype)
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
@@ -346,7 +355,7 @@ class Strategy:
 
     def experimental_distribute_dataset(self, dataset: Dataset) -> inputs.DistributedDataset:
         """A dataset whose batches are cut among the replicas."""
-        return inputs.DistributedDataset(dataset, len(self._extended._devices))
+        return self._extended._distributed(dataset)
 
     def make_dataset_iterator(self, dataset: Dataset) -> inputs.DistributedIterator:
         """A pass over a dataset whose batches are cut among the replicas."""
@@ -355,8 +364,7 @@ class Strategy:
     def make_input_fn_iterator(self, input_fn: Callable[[inputs.InputContext], Any], replication_mode: object = None) -> inputs.DistributedIterator:
         """A pass over what input_fn(InputContext) gives: a dataset of batches for one replica each."""
         del replication_mode
-        context = inputs.InputContext(1, 0, self.num_replicas_in_sync)
-        return inputs.of_function(input_fn, context, self._extended._devices)
+        return inputs.of_function(input_fn, self._extended._input_context(), self._extended._devices)
 
     def experimental_make_numpy_dataset(self, numpy_input: Any, session: object = None) -> Dataset:
         """A dataset of the rows of arrays."""

@@ -202,5 +202,5 @@ class SyncOnReadVariable(DistributedVariable):
     def _restored(self, value):
         if self._aggregation == VariableAggregation.SUM:
             with graph.device(self.primary.device):
-                value = value / ops.convert_to_tensor(len(self.values), dtype=value.dtype)
+                value = value / ops.convert_to_tensor(self._strategy.num_replicas_in_sync, dtype=value.dtype)
         return ops.group(*[part.assign(value, read_value=False) for part in self.values])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from thalweg import messages
 from thalweg.cluster.server import ClusterSpec, Server
+from thalweg.distribute.multi_worker import MultiWorkerMirroredStrategy, worker_of
 from thalweg.training.replica_devices import replica_device_setter
 
 if TYPE_CHECKING:
@@ -31,17 +32,31 @@ def told() -> dict[str, Any]:
     return json.loads(os.environ.get("TF_CONFIG") or "{}")
 
 
-def of(config: dict[str, Any]) -> Task:
-    """The task that a TF_CONFIG describes; ValueError where none can be that."""
+def of(config: dict[str, Any], strategy: object = None) -> Task:
+    """The task that a TF_CONFIG describes, where training has this strategy; ValueError where none can be that."""
     spec = ClusterSpec(config.get("cluster") or {})
     if not spec:
         return _alone(spec, config)
+    if isinstance(strategy, MultiWorkerMirroredStrategy) and MASTER not in spec.jobs:
+        return _in_step(spec, config)
     kind, number = _named(spec, config)
     if kind == EVALUATOR:  # it is in no cluster: it sees what others train in their checkpoints only
         return Task(ClusterSpec({}), kind, number, "", config.get(EVALUATION_MASTER, ""), False, 0, 0, None)
     chief = MASTER if MASTER in spec.jobs else CHIEF
     return Task(spec, kind, number, _target(spec, kind, number, config), config.get(EVALUATION_MASTER, ""), kind == chief, _count(spec, PS),
                 _count(spec, WORKER) + 1, _global_number(spec, chief, kind, number))
+
+
+def _in_step(spec, config):
+    """A worker of those that train in step; without a task of job "chief" the first of them is the chief."""
+    task = config.get("task") or {}
+    kind, number = task.get("type"), None if task.get("index") is None else int(task["index"])
+    worker = worker_of(spec, kind, number)
+    if kind == EVALUATOR:
+        return Task(ClusterSpec({}), kind, number, "", config.get(EVALUATION_MASTER, ""), False, 0, 0, None)
+    trains = ClusterSpec({job: tasks for job, tasks in spec.as_dict().items() if job != EVALUATOR})
+    target = config.get(SESSION_MASTER) or f"{config.get('rpc_layer') or 'grpc'}://{spec.task_address(kind, number)}"
+    return Task(trains, kind, number, target, config.get(EVALUATION_MASTER, ""), worker.is_chief, _count(spec, PS), worker.count, worker.number)
 
 
 def _alone(spec, config):

@@ -158,10 +158,10 @@ class Estimator:
         return os.path.join(self._model_dir, f"eval_{name}" if name else "eval")
 
     # ---- pieces of a graph ----
-    def _input_of(self, input_fn, mode):
-        """A dataset or tensors."""
+    def _input_of(self, input_fn, mode, context=None):
+        """A dataset or tensors. `context`: an InputContext, under a strategy."""
         names, given = _parameters(input_fn), {}
-        for name, value in (("mode", mode), ("params", self.params), ("config", self._config)):
+        for name, value in (("mode", mode), ("params", self.params), ("config", self._config), ("input_context", context)):
             if name in names:
                 given[name] = value
         return input_fn(**given)
@@ -212,7 +212,7 @@ class Estimator:
         with self._new_graph(mode) as made:
             strategy = strategies.of_training(self._config) if mode == ModeKeys.TRAIN else None
             if strategy is not None:
-                return made, strategies.spec_of_all(strategy, lambda: self._input_of(input_fn, mode), self._call_model_fn, self._config)
+                return made, strategies.spec_of_all(strategy, lambda context: self._input_of(input_fn, mode, context), self._call_model_fn, self._config)
             train.create_global_step(made)
             features, labels = self._call_input_fn(input_fn, mode)
             return made, self._call_model_fn(features, labels if mode != ModeKeys.PREDICT else None, mode, self._config)
@@ -221,6 +221,12 @@ class Estimator:
     def train(self, input_fn: Callable[..., object], hooks: Sequence[SessionRunHook] | None = None, steps: int | None = None,
               max_steps: int | None = None, saving_listeners: Sequence[CheckpointSaverListener] | None = None) -> Self:
         """Trains for `steps` more, or until `max_steps`, or until the input ends. Gives itself."""
+        if strategies.trains_in_step(self._config):
+            raise ValueError("in a cluster whose workers train in step, tf.estimator.train_and_evaluate trains, not Estimator.train: it starts the "
+                             "server that the others find this worker by")
+        return self._train(input_fn, hooks, steps, max_steps, saving_listeners)
+
+    def _train(self, input_fn, hooks, steps, max_steps, saving_listeners):
         if steps is not None and max_steps is not None:
             raise ValueError("Can not provide both steps and max_steps.")
         for name, value in (("steps", steps), ("max_steps", max_steps)):
@@ -261,6 +267,11 @@ class Estimator:
             all_hooks.append(LoggingTensorHook({"loss": spec.loss, "step": step}, every_n_iter=config.log_step_count_steps))
         all_hooks += [*hooks, *spec.training_hooks]
         chief = list(spec.training_chief_hooks)
+        if strategies.trains_in_step(config):
+            if listeners:
+                raise ValueError("saving_listeners are not supported where several workers train in step: each of them saves")
+            return _trained(spec, strategies.session_in_step(strategies.of_training(config), config, spec,
+                                                             all_hooks + (chief if config.is_chief else [])))
         savers = [h for h in all_hooks + chief if isinstance(h, CheckpointSaverHook)]
         if not savers and (config.save_checkpoints_secs or config.save_checkpoints_steps):
             savers = [CheckpointSaverHook(self._model_dir, save_secs=config.save_checkpoints_secs, listeners=listeners,
@@ -270,14 +281,10 @@ class Estimator:
             if not savers:
                 raise ValueError("There should be a CheckpointSaverHook to use saving_listeners.")
             savers[0]._listeners.extend(listeners)
-        loss = None
-        with MonitoredTrainingSession(
-                config.master, is_chief=config.is_chief, checkpoint_dir=self._model_dir, scaffold=spec.scaffold, hooks=all_hooks,
-                chief_only_hooks=chief, save_checkpoint_secs=0, save_summaries_steps=config.save_summary_steps, config=config.session_config,
-                log_step_count_steps=config.log_step_count_steps, max_wait_secs=config.session_creation_timeout_secs) as session:
-            while not session.should_stop():
-                _, loss = session.run([spec.train_op, spec.loss])
-        return loss
+        return _trained(spec, MonitoredTrainingSession(
+            config.master, is_chief=config.is_chief, checkpoint_dir=self._model_dir, scaffold=spec.scaffold, hooks=all_hooks,
+            chief_only_hooks=chief, save_checkpoint_secs=0, save_summaries_steps=config.save_summary_steps, config=config.session_config,
+            log_step_count_steps=config.log_step_count_steps, max_wait_secs=config.session_creation_timeout_secs))
 
     # ---- measuring ----
     def evaluate(self, input_fn: Callable[..., object], steps: int | None = None, hooks: Sequence[SessionRunHook] | None = None,
@@ -315,8 +322,8 @@ class Estimator:
             with made.as_default():
                 return made, spec, *self._metric_tensors(spec)
         with self._new_graph(ModeKeys.EVAL) as made:
-            return made, *strategies.measured_by_all(strategy, lambda: self._input_of(input_fn, ModeKeys.EVAL), self._call_model_fn,
-                                                     self._config, self._metric_tensors)
+            return made, *strategies.measured_by_all(strategy, lambda context: self._input_of(input_fn, ModeKeys.EVAL, context),
+                                                     self._call_model_fn, self._config, self._metric_tensors)
 
     def _metric_tensors(self, spec):
         values, updates = {}, []
@@ -388,6 +395,15 @@ class Estimator:
                           checkpoint_path: PathLike | None = None, strip_default_attrs: bool = False) -> bytes:
         """An old name of export_saved_model()."""
         return self.export_saved_model(export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path)
+
+
+def _trained(spec, made):
+    """The last loss, when the session has ended."""
+    loss = None
+    with made as session:
+        while not session.should_stop():
+            _, loss = session.run([spec.train_op, spec.loss])
+    return loss
 
 
 def _chosen(predictions, keys):

@@ -61,7 +61,7 @@ class RunConfig:
             eval_distribute = eval_distribute or experimental_distribute.eval_distribute
         told = cluster_tasks.told()
         model_dir = _one_folder(model_dir, told.get("model_dir"))
-        self._task, self._service = cluster_tasks.of(told), told.get("service")
+        self._task, self._service = cluster_tasks.of(told, train_distribute), told.get("service")
         if session_config is None:
             session_config = cluster_tasks.session_config(self._task)
         given = dict(locals())

@@ -8,6 +8,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from thalweg.distribute.multi_worker import MultiWorkerMirroredStrategy
 from thalweg.estimator import cluster_tasks
 from thalweg.graph.graph import GraphKeys
 from thalweg.training.basic_session_run_hooks import CheckpointSaverListener
@@ -131,9 +132,13 @@ def _train_in_cluster(estimator, train_spec, eval_spec):
     if config.task_type == cluster_tasks.MASTER:
         train_and_measure(estimator, train_spec, eval_spec)
         return
-    if config.task_type == cluster_tasks.WORKER:
+    in_step = isinstance(config.train_distribute, MultiWorkerMirroredStrategy)
+    if config.task_type == cluster_tasks.WORKER and not in_step:
         longest = config.experimental_max_worker_delay_secs
         time.sleep(min(_LONGEST_DELAY if longest is None else longest, (config.task_id + 1) * _DELAY_OF_WORKER))
+    if in_step:
+        estimator._train(train_spec.input_fn, list(train_spec.hooks), None, train_spec.max_steps, None)
+        return
     estimator.train(train_spec.input_fn, hooks=list(train_spec.hooks), max_steps=train_spec.max_steps)
 
 

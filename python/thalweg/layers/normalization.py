@@ -9,6 +9,7 @@ from thalweg.control.control_flow import smart_cond
 from thalweg.layers.arguments import meant
 from thalweg.operations import array_ops, math_ops
 from thalweg.variables.layer import ONES, ZEROS, InputSpec, Layer
+from thalweg.variables.variable_modes import VariableAggregation, VariableSynchronization
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -106,8 +107,10 @@ class BatchNormalization(Layer):
         if self.center:
             self.beta = self.add_weight("beta", size, kind, self.beta_initializer, self.beta_regularizer,
                                         constraint=self.beta_constraint)
-        self.moving_mean = self.add_weight("moving_mean", size, kind, self.moving_mean_initializer, trainable=False)
-        self.moving_variance = self.add_weight("moving_variance", size, kind, self.moving_variance_initializer, trainable=False)
+        # Each replica of a strategy moves its own by the batches that it sees; what is saved is their mean.
+        moving = dict(trainable=False, synchronization=VariableSynchronization.ON_READ, aggregation=VariableAggregation.MEAN)
+        self.moving_mean = self.add_weight("moving_mean", size, kind, self.moving_mean_initializer, **moving)
+        self.moving_variance = self.add_weight("moving_variance", size, kind, self.moving_variance_initializer, **moving)
 
     def call(self, inputs: Tensor, training: bool | Tensor = False) -> Tensor:
         kind = self.moving_mean.dtype.base_dtype

@@ -509,6 +509,15 @@ class MonitoredSession(_MonitoredSession):
         super().__init__(session_creator, hooks, True, stop_grace_period_secs)
 
 
+class SynchronousSession(_MonitoredSession):
+    """A MonitoredSession of a worker whose steps are one with those of other workers: it waits for them when it begins, but is not made anew
+    when one has gone away, as the variables of the others would not begin anew with it."""
+
+    def __init__(self, session_creator: SessionCreator, hooks: Sequence[SessionRunHook]) -> None:
+        super().__init__(session_creator, hooks, True)
+        self._recovers = False
+
+
 class SingularMonitoredSession(_MonitoredSession):
     """A MonitoredSession of one session, which is never made again."""
 

@@ -236,6 +236,8 @@ class Layer:
         dtype = dtypes.as_dtype(dtype or self._dtype or dtypes.float32).base_dtype
         trainable = (True if trainable is None else trainable) and self.trainable
         known = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+        modes = dict(synchronization=synchronization, aggregation=aggregation)
+        kwargs.update({mode: value for mode, value in modes.items() if value is not None})
         made = get_variable(name, as_shape(shape).as_list(), dtype, initializer, _no_regularizer, trainable,
                             constraint=constraint, use_resource=use_resource, partitioner=partitioner, **kwargs)
         regularizer = get_variable_scope().regularizer if regularizer is None else regularizer

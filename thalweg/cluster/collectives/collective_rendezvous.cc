@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kRememberedSteps = 256;
 // The master of a step whose member has left tells the others earlier why.
 constexpr std::chrono::seconds kLeaving{1};
+// A leader that is there answers within this.
+constexpr std::chrono::seconds kAnswering{10};
 
 // A member of another task, as the call that waits for its result.
 class RemoteMember final : DoneSink {
@@ -124,15 +126,25 @@ std::string CollectiveRendezvous::LeaderOf(uint32_t master) {
 }
 
 Result<int64_t> CollectiveRendezvous::BeginStep(uint32_t master, int64_t graph_key,
-                                                const RpcCallOptions& call) {
+                                                RpcCallOptions call) {
   const std::string leader = LeaderOf(master);
   if (leader == peers_.self()) return sequences_.Begin(graph_key, nullptr);
+  {
+    MutexLock lock(mutex_);
+    call.wait_for_ready = !met_.contains(leader);
+  }
+  const bool is_patient = call.timeout.count() == 0 || call.timeout > kAnswering;
+  if (!call.wait_for_ready && is_patient) call.timeout = kAnswering;
   return sequences_.Begin(graph_key, [&]() -> Result<int64_t> {
     namespace Response = pb::GetStepSequenceResponse;
     OwnedMessage request(pb::GetStepSequenceRequest::Descriptor());
     request->AddInt(pb::GetStepSequenceRequest::kGraphKey, graph_key);
     ASSIGN_OR_RETURN(const OwnedMessage response, peers_.Call(leader, "GetStepSequence", *request,
                                                               Response::Descriptor(), call));
+    {
+      MutexLock lock(mutex_);
+      met_.insert(leader);
+    }
     for (const Message* sequence : response->Messages(Response::kStepSequence)) {
       const int64_t next = sequence->GetInt(pb::StepSequence::kNextStepId);
       if (sequence->GetInt(pb::StepSequence::kGraphKey) == graph_key && next != 0) return next;

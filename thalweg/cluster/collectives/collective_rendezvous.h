@@ -22,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,8 +51,10 @@ class CollectiveRendezvous {
   CollectiveGroups& groups() { return groups_; }
   // The numbers of steps whose members are in several sessions.
   StepSequences& sequences() { return sequences_; }
-  // The number of the step that begins here with this key; the leader is asked where it must be.
-  Result<int64_t> BeginStep(uint32_t master, int64_t graph_key, const RpcCallOptions& call)
+  // The number of the step that begins here with this key; the leader is asked where it must be. One
+  // that has never answered this task is waited for, as members wait for each other, until the
+  // step's timeout; one that has must answer within seconds.
+  Result<int64_t> BeginStep(uint32_t master, int64_t graph_key, RpcCallOptions call)
       EXCLUDES(mutex_);
   // "/job:ps/replica:0/task:0" of a leader as a configuration names it. InvalidArgument.
   static Result<std::string> ParseLeader(std::string_view text);
@@ -96,6 +99,7 @@ class CollectiveRendezvous {
   std::string default_leader_;  // may be empty
   Mutex mutex_;
   std::map<std::string, std::string> leaders_ GUARDED_BY(mutex_);  // by session
+  std::set<std::string> met_ GUARDED_BY(mutex_);                   // leaders that have answered
   std::map<std::string, std::weak_ptr<ResourceManager>> steps_ GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<ResourceManager>> newest_ GUARDED_BY(mutex_);
 };

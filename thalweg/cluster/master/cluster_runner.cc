@@ -9,6 +9,7 @@
 #include "thalweg/cluster/master/rpc_step_runner.h"
 #include "thalweg/cluster/peers/loop_peers.h"
 #include "thalweg/proto/messages.h"
+#include "thalweg/session/collective_members.h"
 
 namespace thalweg {
 
@@ -24,6 +25,9 @@ class ClusterPreparedStep : public PreparedStep {
     parts_.exchanges_buffers = registered.exchanges_buffers;
     lacks_members_ = std::move(registered.lacks_members);
     parts_.lacks_members = !lacks_members_.ok();
+    if (parts_.lacks_members && runner_.options_.leader_is_named) {
+      ASSIGN_OR_RETURN(graph_key_, CollectiveGraphKey(request.parts));
+    }
     if (registered.edges != nullptr) {
       through_channels_ = std::make_unique<ChannelStepRunner>(runner_.context_, parts_,
                                                               std::move(registered.channel_parts),
@@ -41,8 +45,9 @@ class ClusterPreparedStep : public PreparedStep {
     return parts_.local.Prepare(runner_.local_, std::move(here), request);
   }
 
-  Status Run(const StepRequest& request) override {
-    if (IsHere()) return parts_.local.Run(request);
+  Status Run(const StepRequest& asked) override {
+    if (IsHere()) return parts_.local.Run(asked);
+    const StepRequest request = WithKey(asked);
     RETURN_IF_ERROR(CheckMembers(request));
     RETURN_IF_ERROR(runner_.StepBegins());
     Status status = RunnerOf(request).Run(request);
@@ -51,8 +56,9 @@ class ClusterPreparedStep : public PreparedStep {
   }
 
   // By calls, which hold no thread.
-  void RunAsync(const StepRequest& request, std::function<void(Status)> done) override {
-    if (IsHere()) return parts_.local.RunAsync(request, std::move(done));
+  void RunAsync(const StepRequest& asked, std::function<void(Status)> done) override {
+    if (IsHere()) return parts_.local.RunAsync(asked, std::move(done));
+    const StepRequest request = WithKey(asked);
     if (Status lacks = CheckMembers(request); !lacks.ok()) return done(std::move(lacks));
     if (Status refused = runner_.StepBegins(); !refused.ok()) return done(std::move(refused));
     by_calls_.RunAsync(request, [this, done = std::move(done)](Status status) {
@@ -74,6 +80,10 @@ class ClusterPreparedStep : public PreparedStep {
 
  private:
   bool IsHere() const { return parts_.remote.empty() && !parts_.lacks_members; }
+  StepRequest WithKey(StepRequest request) const {
+    if (request.collective_graph_key == 0) request.collective_graph_key = graph_key_;
+    return request;
+  }
   // Members of other sessions' steps come by a key, to a leader whom all of them know.
   Status CheckMembers(const StepRequest& request) const {
     if (!parts_.lacks_members) return OkStatus();
@@ -93,6 +103,7 @@ class ClusterPreparedStep : public PreparedStep {
   ClusterRunner& runner_;
   StepParts parts_;
   Status lacks_members_;
+  int64_t graph_key_ = 0;  // of a step that lacks members and says no key itself
   RpcStepRunner by_calls_;
   std::unique_ptr<ChannelStepRunner> through_channels_;  // null: a task has no channel
 };

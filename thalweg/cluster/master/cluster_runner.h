@@ -36,6 +36,7 @@ class ClusterRunner : public PartitionRunner {
     std::vector<std::string> tasks;               // told when the runner stops
     std::string collective_leader;                // a task
     bool leader_is_shared = true;                 // by all sessions of the cluster that name none
+    bool leader_is_named = false;                 // so members are expected in other sessions
     std::chrono::nanoseconds register_timeout{};  // of one call
     std::function<WorkQueue&()> background;       // ends steps that no thread calls
   };

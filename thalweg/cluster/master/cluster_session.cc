@@ -220,6 +220,7 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
               pb::GetStatusResponse::Descriptor(), options));
   ClusterRunner::Options runner;
   runner.leader_is_shared = !options.collective_leader.empty() || options.device_filters.empty();
+  runner.leader_is_named = !options.collective_leader.empty();
   ASSIGN_OR_RETURN(options.collective_leader, LeaderOf(options, tasks, peers));
   RemoteParts remote;
   for (const auto& device : environment->devices()) {

@@ -75,14 +75,12 @@ struct RpcStepRunner::Step {
 Result<int64_t> RpcStepRunner::NumberOf(const StepRequest& request) {
   // Masters share the numbers of steps without asking each other, but where their steps are one.
   if (!parts_.lacks_members) return static_cast<int64_t>(RandomSeed() >> 8 | 1);
-  constexpr std::chrono::nanoseconds kAsking = std::chrono::seconds(10);
-  const bool is_shorter = request.timeout.count() > 0 && request.timeout < kAsking;
   CancellationManager call(&context_.stopping);
   const ScopedCancellation outside(request.cancellation,
                                    [&call](const Status& why) { call.Cancel(why); });
   return context_.steps.collectives()->BeginStep(
       MasterOfSession(NumberOfHandle(context_.session)), request.collective_graph_key,
-      {.timeout = is_shorter ? request.timeout : kAsking, .cancellation = &call});
+      {.timeout = request.timeout, .cancellation = &call});
 }
 
 void RpcStepRunner::EndNumber(const StepRequest& request, int64_t id, bool ok) {
@@ -113,6 +111,14 @@ Status RpcStepRunner::Run(const StepRequest& request) {
 }
 
 void RpcStepRunner::RunAsync(const StepRequest& request, std::function<void(Status)> done) {
+  if (!parts_.lacks_members) return BeginAsync(request, std::move(done));
+  // Its leader, who is asked for the step's number, may not be there yet.
+  ScheduleClosure(context_.background(), [this, request, done = std::move(done)] {
+    BeginAsync(request, done);
+  });
+}
+
+void RpcStepRunner::BeginAsync(const StepRequest& request, std::function<void(Status)> done) {
   Result<std::shared_ptr<Step>> begun = Begin(request);
   if (!begun.ok()) return done(begun.status());
   const std::shared_ptr<Step> step = *std::move(begun);

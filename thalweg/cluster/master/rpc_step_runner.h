@@ -29,6 +29,7 @@ class RpcStepRunner : public StepRunner {
 
  private:
   struct Step;
+  void BeginAsync(const StepRequest& request, std::function<void(Status)> done);
   Result<std::shared_ptr<Step>> Begin(const StepRequest& request);
   Result<int64_t> NumberOf(const StepRequest& request);
   // Gives back the number of a step that has ended.
