@@ -69,7 +69,7 @@ def trained(tf, server, optimizer):
 
 def facts(tf, server, folder):
     """What the strategy says of itself and of input, and what it makes of values."""
-    strategy, (number, count) = strategy_of(tf), task()
+    strategy, (number, _count) = strategy_of(tf), task()
     extended, sums = strategy.extended, tf.distribute.ReduceOp.SUM
     found = {name: getattr(extended, name) for name in ("should_checkpoint", "should_save_summary", "experimental_should_init",
                                                         "experimental_between_graph", "worker_devices", "parameter_devices")}

@@ -113,9 +113,8 @@ Status RpcStepRunner::Run(const StepRequest& request) {
 void RpcStepRunner::RunAsync(const StepRequest& request, std::function<void(Status)> done) {
   if (!parts_.lacks_members) return BeginAsync(request, std::move(done));
   // Its leader, who is asked for the step's number, may not be there yet.
-  ScheduleClosure(context_.background(), [this, request, done = std::move(done)] {
-    BeginAsync(request, done);
-  });
+  ScheduleClosure(context_.background(),
+                  [this, request, done = std::move(done)] { BeginAsync(request, done); });
 }
 
 void RpcStepRunner::BeginAsync(const StepRequest& request, std::function<void(Status)> done) {
