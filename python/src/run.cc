@@ -103,15 +103,9 @@ PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorHandles
 bool RepeatPrepared(PyObject* self, const PreparedPtr& prepared, double seconds) {
   OptionsOfRun chosen(&AsSession(self)->state->main_options);
   if (!chosen.Choose(nullptr, 0)) return false;
-  TensorHandles none(0);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  const auto micros = static_cast<int64_t>(seconds * 1e6);
   return RunUnlocked(AsSession(self)->graph, &chosen, [&] {
-    TwCode code = TW_OK;
-    do {
-      code = tw_callable_run(prepared->callable, chosen.get(), none.data(), none.data(), nullptr,
-                             ThreadStatus());
-    } while (code == TW_OK && std::chrono::steady_clock::now() < end);
-    return code;
+    return tw_callable_repeat(prepared->callable, chosen.get(), micros, ThreadStatus());
   });
 }
 

@@ -464,6 +464,11 @@ TW_EXPORT TwCallable* tw_session_make_callable_within(TwSession* session,
 TW_EXPORT TwCode tw_callable_run(TwCallable* callable, const TwRunOptions* options,
                                  TwTensor* const* feed_values, TwTensor** results,
                                  TwBuffer** metadata, TwStatus* status);
+/* What has no feeds and fetches, again and again until so many microseconds have passed, or to the
+ * first error: for threads that fill a queue. Steps that enqueue what a reader reads may be done
+ * several at once, with the effects of one after the other. */
+TW_EXPORT TwCode tw_callable_repeat(TwCallable* callable, const TwRunOptions* options,
+                                    int64_t micros, TwStatus* status);
 TW_EXPORT void tw_callable_free(TwCallable* callable);
 /* A run in pieces (white paper 4.2): all feeds and fetches are named first, then fed and fetched
  * bit by bit. */

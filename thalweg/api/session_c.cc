@@ -319,6 +319,20 @@ TwCode tw_callable_run(TwCallable* callable, const TwRunOptions* options,
     return OkStatus();
   });
 }
+
+TwCode tw_callable_repeat(TwCallable* callable, const TwRunOptions* options, int64_t micros,
+                          TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"callable", callable}}));
+    if (callable->num_feeds != 0 || callable->num_fetches != 0) {
+      return InvalidArgument("only what has no feeds and fetches is repeated, got ",
+                             callable->num_feeds, " feeds and ", callable->num_fetches, " fetches");
+    }
+    return callable->callable->Repeat(options == nullptr ? RunOptions() : options->options,
+                                      std::chrono::microseconds(micros));
+  });
+}
+
 void tw_callable_free(TwCallable* callable) { delete callable; }
 
 TwPartialRun* tw_session_partial_run_new(TwSession* session, const TwOutput* feeds,

@@ -111,7 +111,7 @@ void Core::Call(StepState& step) {
     if (IdlePoller* const idle = step.args().idle; idle != nullptr) step.queue().WorkIn(*idle);
     Spinner spinner;
     while (!ready()) {
-      if (!spinner.Spin()) step.queue().Park();
+      if (step.args().is_repeated || !spinner.Spin()) step.queue().Park();
     }
     step.SetCallerIdle(false);
   }

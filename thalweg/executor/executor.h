@@ -45,7 +45,10 @@ class Executor {
     WorkQueue* queue = nullptr;  // whose threads may help
     // What the contexts have as work, if it may have the step's caller as a thread.
     KernelExecution* work = nullptr;
-    IdlePoller* idle = nullptr;       // of the calling thread; null: it spins a little
+    IdlePoller* idle = nullptr;  // of the calling thread; null: it spins a little
+    // One of a row of equal steps that a thread of its own runs: it sleeps at once where it would
+    // spin, and kernels may do what the next steps would (WaitingKernel::TryRepeated).
+    bool is_repeated = false;
     StepTrace* trace = nullptr;       // collects one record a node; null costs nothing
     FrameObserver* frames = nullptr;  // told of each frame; may be null
     CalledNodes* called = nullptr;    // is told which kernels run; may be null

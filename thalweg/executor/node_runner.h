@@ -321,8 +321,9 @@ class NodeRunner : public Propagation<kParallel> {
     context_.SetOperands(operands, static_cast<int>(instr.inputs), static_cast<int>(instr.outputs));
     int64_t start = 0;
     if constexpr (kTrace) start = step_.args().trace->Start(instr.node);
+    auto* const kernel = static_cast<WaitingKernel*>(instr.kernel);
     const std::optional<Status> status =
-        static_cast<WaitingKernel*>(instr.kernel)->TryCompute(context_);
+        step_.args().is_repeated ? kernel->TryRepeated(context_) : kernel->TryCompute(context_);
     if (!status.has_value()) return Outcome::kSuspended;
     if constexpr (kTrace) Record(instr, start);
     if (!status->ok()) return Fail(instr, *status);

@@ -18,10 +18,11 @@ class IdentitySource final : public RecordSource {
     work_ = work;
     return OkStatus();
   }
-  Result<std::optional<SourceRecord>> Next(const RoomFn& make_room) override {
+  Result<std::optional<std::string>> Next(const RoomFn& make_room) override {
     RETURN_IF_ERROR(make_room(work_.size()));
-    return std::optional<SourceRecord>({work_, work_});
+    return std::optional<std::string>(work_);
   }
+  std::string Key() const override { return work_; }
   bool is_one_record() const override { return true; }
 
  private:
@@ -35,10 +36,11 @@ class WholeFileSource final : public RecordSource {
     path_ = work;
     return OkStatus();
   }
-  Result<std::optional<SourceRecord>> Next(const RoomFn& make_room) override {
+  Result<std::optional<std::string>> Next(const RoomFn& make_room) override {
     ASSIGN_OR_RETURN(std::string text, ReadFile(fs_, path_, {.make_room = make_room}));
-    return std::optional<SourceRecord>({path_, std::move(text)});
+    return std::optional<std::string>(std::move(text));
   }
+  std::string Key() const override { return path_; }
   bool is_one_record() const override { return true; }
 
  private:
@@ -57,19 +59,20 @@ class FileSource : public RecordSource {
     ASSIGN_OR_RETURN(file_, BlockFile::Open(fs_, work, options_));
     return OkStatus();
   }
-
- protected:
-  BlockFile& file() { return *file_; }
-  std::string Key(uint64_t n) const {
+  std::string Key() const override {
     constexpr size_t kDigits = 20;
     std::string key;
     key.reserve(file_->path().size() + 1 + kDigits);
     key.append(file_->path()).push_back(':');
-    AppendPart(key, n);
+    AppendPart(key, place_);
     return key;
   }
 
-  int64_t number_ = 0;  // of the file's records so far
+ protected:
+  BlockFile& file() { return *file_; }
+
+  uint64_t number_ = 0;  // of the file's records so far
+  uint64_t place_ = 0;   // in the key of the last one
 
  private:
   FileSystem& fs_;
@@ -82,11 +85,12 @@ class LineSource final : public FileSource {
   LineSource(FileSystem& fs, const LineForm& form)
       : FileSource(fs, {.block_bytes = kReadBytes}), form_(form) {}
 
-  Result<std::optional<SourceRecord>> Next(const RoomFn& make_room) override {
+  Result<std::optional<std::string>> Next(const RoomFn& make_room) override {
     while (true) {
       ASSIGN_OR_RETURN(const auto line, NextLine(file(), make_room));
-      if (!line) return std::optional<SourceRecord>();
-      if (++number_ <= form_.skip_lines) continue;
+      if (!line) return std::optional<std::string>();
+      if (++number_ <= static_cast<uint64_t>(form_.skip_lines)) continue;
+      place_ = number_;
       // Without carriage returns, wherever they stand.
       std::string text(*line);
       const size_t found = text.find('\r');
@@ -94,7 +98,7 @@ class LineSource final : public FileSource {
         text.erase(std::remove(text.begin() + static_cast<ptrdiff_t>(found), text.end(), '\r'),
                    text.end());
       }
-      return std::optional<SourceRecord>({Key(static_cast<uint64_t>(number_)), std::move(text)});
+      return std::optional<std::string>(std::move(text));
     }
   }
 
@@ -116,18 +120,19 @@ class PieceSource final : public FileSource {
   }
 
   // A record is one when the footer still comes after it.
-  Result<std::optional<SourceRecord>> Next(const RoomFn& make_room) override {
+  Result<std::optional<std::string>> Next(const RoomFn& make_room) override {
     const size_t record = static_cast<size_t>(form_.record_bytes);
     const size_t wanted = record + static_cast<size_t>(form_.footer_bytes);
     RETURN_IF_ERROR(make_room(wanted).WithContext(file().path()));
     ASSIGN_OR_RETURN(const std::string_view ahead, file().Ahead(wanted));
-    if (ahead.size() < wanted) return std::optional<SourceRecord>();
+    if (ahead.size() < wanted) return std::optional<std::string>();
     std::string value(ahead.substr(0, record));
     RETURN_IF_ERROR(
         file()
             .Skip(static_cast<uint64_t>(form_.hop_bytes > 0 ? form_.hop_bytes : form_.record_bytes))
             .status());
-    return std::optional<SourceRecord>({Key(static_cast<uint64_t>(number_++)), std::move(value)});
+    place_ = number_++;
+    return std::optional<std::string>(std::move(value));
   }
 
  private:
@@ -138,11 +143,12 @@ class RecordFileSource final : public FileSource {
  public:
   RecordFileSource(FileSystem& fs, Compression kind) : FileSource(fs, {.compression = kind}) {}
 
-  Result<std::optional<SourceRecord>> Next(const RoomFn& make_room) override {
+  Result<std::optional<std::string>> Next(const RoomFn& make_room) override {
     const uint64_t at = file().offset();
     ASSIGN_OR_RETURN(const auto record, NextRecord(file(), make_room));
-    if (!record) return std::optional<SourceRecord>();
-    return std::optional<SourceRecord>({Key(at), std::string(*record)});
+    if (!record) return std::optional<std::string>();
+    place_ = at;
+    return std::optional<std::string>(*record);
   }
 };
 
@@ -155,15 +161,18 @@ class LmdbSource final : public RecordSource {
     ASSIGN_OR_RETURN(file_, LmdbFile::Open(fs_, work));
     return OkStatus();
   }
-  Result<std::optional<SourceRecord>> Next(const RoomFn& make_room) override {
+  Result<std::optional<std::string>> Next(const RoomFn& make_room) override {
     ASSIGN_OR_RETURN(auto pair, file_->Next(make_room));
-    if (!pair) return std::optional<SourceRecord>();
-    return std::optional<SourceRecord>({std::move(pair->key), std::move(pair->value)});
+    if (!pair) return std::optional<std::string>();
+    key_ = std::move(pair->key);
+    return std::optional<std::string>(std::move(pair->value));
   }
+  std::string Key() const override { return key_; }
 
  private:
   FileSystem& fs_;
   std::optional<LmdbFile> file_;
+  std::string key_;
 };
 
 }  // namespace

@@ -5,7 +5,8 @@
 //
 //   const auto source = MakeLineSource(fs, {.skip_lines = 1});
 //   RETURN_IF_ERROR(source->Begin("a.csv"));
-//   ASSIGN_OR_RETURN(auto record, source->Next(make_room));  // "a.csv:2", "1,2"; none at the end
+//   ASSIGN_OR_RETURN(auto record, source->Next(make_room));  // "1,2"; none at the end
+//   const std::string key = source->Key();                   // "a.csv:2"
 //
 // Ownership: the file system outlives the source.
 // Threads: one.
@@ -24,11 +25,6 @@
 
 namespace thalweg {
 
-struct SourceRecord {
-  std::string key;
-  std::string value;
-};
-
 class RecordSource {
  public:
   // Asked for the bytes of a value before they are taken.
@@ -37,7 +33,9 @@ class RecordSource {
   virtual ~RecordSource() = default;
   virtual Status Begin(const std::string& work) = 0;
   // Nothing at the end of the work.
-  virtual Result<std::optional<SourceRecord>> Next(const RoomFn& make_room) = 0;
+  virtual Result<std::optional<std::string>> Next(const RoomFn& make_room) = 0;
+  // Of the record that Next gave last, until Begin.
+  virtual std::string Key() const = 0;
   // A piece of work is one record: what was done can be said with the names of the work alone.
   virtual bool is_one_record() const { return false; }
 };

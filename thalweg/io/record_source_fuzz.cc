@@ -51,6 +51,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       return 0;
     }
     if (!*record || source->is_one_record()) return 0;
-    CHECK((*record)->value.size() <= most);
+    CHECK((*record)->size() <= most);
   }
 }

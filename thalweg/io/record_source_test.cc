@@ -31,7 +31,7 @@ class RecordSourceTest : public testing::Test {
       status = record.status();
       if (!status.ok()) break;
       if (!*record) return all;
-      all.push_back(StrCat((*record)->key, "=", (*record)->value));
+      all.push_back(StrCat(source.Key(), "=", **record));
       if (source.is_one_record()) return all;
     }
     all.push_back(std::string(status.message()));
@@ -103,7 +103,7 @@ TEST_F(RecordSourceTest, AnErrorComesAgainAndNothingIsSkipped) {
   const auto source = MakeRecordFileSource(fs_);
   const auto any = [](uint64_t) { return OkStatus(); };
   ASSERT_TRUE(source->Begin("f").ok());
-  EXPECT_EQ((**source->Next(any)).value, "one");
+  EXPECT_EQ(**source->Next(any), "one");
   const Status first = source->Next(any).status();
   EXPECT_EQ(first.code(), Code::kDataLoss);
   EXPECT_EQ(source->Next(any).status().message(), first.message());

@@ -19,6 +19,9 @@ class WaitingKernel : public AsyncKernel {
  public:
   // What the kernel says when it need not wait; nothing, and nothing has happened, when it must.
   virtual std::optional<Status> TryCompute(Context& ctx) = 0;
+  // The same in a step that is one of a row of equal ones without feeds and fetches: it may also do
+  // what the next ones would, where nobody can tell.
+  virtual std::optional<Status> TryRepeated(Context& ctx) { return TryCompute(ctx); }
   // Waits, in the order of the calls.
   virtual void Wait(Context& ctx, Done done) = 0;
   // "queue 'q' (FIFOQueue, 0 of 10 elements)".

@@ -9,6 +9,7 @@
 #include "thalweg/graph/nearest_names.h"
 #include "thalweg/passes/channels_last.h"
 #include "thalweg/passes/cse.h"
+#include "thalweg/passes/enqueue_records.h"
 #include "thalweg/passes/fold_constants.h"
 #include "thalweg/passes/fuse_elementwise.h"
 #include "thalweg/passes/fuse_epilogue.h"
@@ -54,6 +55,9 @@ constexpr auto kPasses = std::to_array<Pass>({
        ASSIGN_OR_RETURN(step, MarkWeights(step));
        return SharePacked(step);
      }},
+    // Lets steps of a queue's runner enqueue several records.
+    {"enqueue_records", Needs::kNothing, true, true, "looking for enqueued records",
+     [](StepGraph step, const PassContext&) { return EnqueueRecords(step); }},
     // Makes one node of a tree of element-wise ones.
     {"fuse_elementwise", Needs::kCpuOnly, true, true, "fusing element-wise nodes",
      [](StepGraph step, const PassContext& context) {

@@ -4,11 +4,21 @@
 #include "thalweg/session/waiting_nodes.h"
 
 namespace thalweg {
+namespace {
+
+// What messages call it: of one that a pass has made, the user's node.
+std::string LabelOf(const Node& node) {
+  const AttrValue* const from = node.FindAttr("_fused_from");
+  const auto* label = from == nullptr ? nullptr : from->GetIf<std::string>();
+  return label == nullptr ? node.Label() : *label;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<Kernel>> KernelCache::Make(const Node& node, Device& device) const {
   ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, registry_.Make(node, device, resources_));
   if (kernel->AsAsync() == nullptr) return std::shared_ptr<Kernel>(std::move(kernel));
-  return std::shared_ptr<Kernel>(std::make_shared<WatchedKernel>(std::move(kernel), node.Label()));
+  return std::shared_ptr<Kernel>(std::make_shared<WatchedKernel>(std::move(kernel), LabelOf(node)));
 }
 
 Result<std::shared_ptr<Kernel>> KernelCache::Get(const Node& node, const Node* origin,

@@ -175,6 +175,8 @@ class LocalPreparedStep : public PreparedStep {
             .queue = queue,
             .work = &step.work,
             .idle = request.idle,
+            // What one step may take is not what several take.
+            .is_repeated = request.is_repeated && request.timeout.count() == 0,
             .trace = nullptr,
             .frames = request.frames,
             .called = &step.called,

@@ -225,6 +225,15 @@ class LocalSession : public Session {
 
 }  // namespace
 
+Status Callable::Repeat(RunOptions options, std::chrono::nanoseconds time) {
+  options.is_repeated = true;
+  const auto end = std::chrono::steady_clock::now() + time;
+  do {
+    RETURN_IF_ERROR(Run(options, {}, {}));
+  } while (std::chrono::steady_clock::now() < end);
+  return OkStatus();
+}
+
 Result<StepMemory> Session::PlanMemory(const Signature&, std::span<const Tensor>) {
   return Unimplemented("the memory of a step is planned where it runs");
 }

@@ -115,6 +115,10 @@ struct RunOptions {
   CancellationManager* cancellation = nullptr;
   // Run the whole step on the calling thread.
   bool inline_in_caller = false;
+  // The step is one of a row that a thread of its own runs without end: the thread sleeps at once
+  // where there is nothing to do, and a kernel may do what the next steps of the row would, where
+  // nobody can tell (Callable::Repeat).
+  bool is_repeated = false;
   // A number of the session's, or -1, which is inline_in_caller.
   int32_t inter_op_thread_pool = 0;
   // Not 0: members of the step's collective operations may be in steps of other sessions of the

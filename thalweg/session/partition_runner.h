@@ -43,6 +43,7 @@ struct StepRequest {
   int64_t collective_graph_key = 0;             // 0: no member is in another step
   Allocator* allocator = nullptr;               // of what kernels make; null: the device's
   bool inline_in_caller = false;
+  bool is_repeated = false;         // RunOptions::is_repeated
   IdlePoller* idle = nullptr;       // of the calling thread, while the step has nothing for it
   StepStats* stats = nullptr;       // filled when not null
   FrameObserver* frames = nullptr;  // told of the loop frames of local parts; may be null

@@ -59,6 +59,10 @@ class Callable {
   // The same for one call that can be cancelled, is traced or has its own timeout.
   virtual Status Run(const RunOptions& options, std::span<const Tensor> feeds,
                      std::span<Tensor> fetches, RunMetadata* metadata = nullptr) = 0;
+  // Runs what has no feeds and fetches again and again: until `time` has passed since the first
+  // began, or to the first error. Steps that enqueue what a reader reads may be done several at
+  // once, in the order and with the effects of one after the other.
+  Status Repeat(RunOptions options, std::chrono::nanoseconds time);
 };
 
 class Session {

@@ -325,6 +325,7 @@ StepRequest SessionCore::MakeRequest(const RunOptions& options, std::chrono::nan
   }
   request.cancellation = options.cancellation;
   request.collective_graph_key = options.collective_graph_key;
+  request.is_repeated = options.is_repeated;
   request.inline_in_caller =
       options.inline_in_caller || options.inter_op_thread_pool < 0 || options_.inline_steps;
   return request;

@@ -58,6 +58,11 @@ std::optional<Status> WatchedKernel::TryCompute(Context& ctx) {
   return tried_first_->TryCompute(ctx);
 }
 
+std::optional<Status> WatchedKernel::TryRepeated(Context& ctx) {
+  if (tried_first_ == nullptr) return std::nullopt;
+  return tried_first_->TryRepeated(ctx);
+}
+
 std::string WatchedKernel::WaitsFor(Context& ctx) const {
   return tried_first_ == nullptr ? "" : tried_first_->WaitsFor(ctx);
 }

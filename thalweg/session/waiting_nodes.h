@@ -59,6 +59,7 @@ class WatchedKernel : public WaitingKernel, private DoneSink {
         tried_first_(dynamic_cast<WaitingKernel*>(kernel_.get())),
         label_(std::move(label)) {}
   std::optional<Status> TryCompute(Context& ctx) override;
+  std::optional<Status> TryRepeated(Context& ctx) override;
   void Wait(Context& ctx, Done done) override;
   std::string WaitsFor(Context& ctx) const override;
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <limits>
 
 #include "thalweg/ops/queue/queue_node.h"
+#include "thalweg/ops/queue/reader.h"
 #include "thalweg/ops/queue/tensor_queue.h"
+#include "thalweg/tensor/inlined_tensors.h"
 #include "thalweg/tensor/integers.h"
 #include "thalweg/tensor/legacy_scalar.h"
+#include "thalweg/tensor/text_heap.h"
 
 namespace thalweg {
 namespace {
@@ -74,6 +78,85 @@ class EnqueueCpu : public QueueKernel {
   std::unique_ptr<Waiter> MakeWaiter(Context& ctx, Done done) override {
     return std::make_unique<TensorQueue::Enqueue>(ctx, std::move(done), 1, 1, false);
   }
+};
+
+// Enqueues a record that the step's ReaderRead has read. In a row of repeated steps it goes on as
+// the next steps would: each record is in the queue before the next is read. What would wait or
+// fail is left to the next step, which then says so.
+class EnqueueRecordsCpu final : public EnqueueCpu {
+ public:
+  EnqueueRecordsCpu(std::vector<DType> types, std::vector<int64_t> outputs)
+      : EnqueueCpu(std::move(types)), outputs_(std::move(outputs)) {}
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    RETURN_IF_ERROR(CheckTimeout(c));
+    ASSIGN_OR_RETURN(std::vector<DType> types, c.Attr<std::vector<DType>>("Tcomponents"));
+    ASSIGN_OR_RETURN(std::vector<int64_t> outputs, c.Attr<std::vector<int64_t>>("read_outputs"));
+    const bool are_texts = types == std::vector<DType>(outputs.size(), DType::kString);
+    if (!are_texts || std::ranges::any_of(outputs, [](int64_t o) { return o != 0 && o != 1; })) {
+      return InvalidArgument("expected for each component the output of ReaderRead that it is, 0 ",
+                             "or 1, and only strings, got components ", Listed(types));
+    }
+    return std::unique_ptr<Kernel>(
+        std::make_unique<EnqueueRecordsCpu>(std::move(types), std::move(outputs)));
+  }
+
+ private:
+  // Of one step.
+  static constexpr int kMostRecords = 64;
+  static constexpr uint64_t kMostBytes = 256 << 10;
+
+  std::optional<Status> TryRepeated(Context& ctx) override {
+    std::optional<Status> status = TryCompute(ctx);
+    if (status.has_value() && status->ok()) GoOn(ctx);
+    return status;
+  }
+
+  void GoOn(Context& ctx) const {
+    const Result<RefPtr<TensorQueue>> queue = ResourceOf<TensorQueue>(ctx);
+    const Result<RefPtr<Reader>> reader = ResourceOf<Reader>(ctx, ctx.num_inputs() - 1);
+    if (!queue.ok() || !reader.ok()) return;
+    const CancellationManager& cancellation = *ctx.step().cancellation;
+    uint64_t bytes = 0;
+    bool goes_on = true;
+    for (int i = 1; i < kMostRecords && bytes < kMostBytes && goes_on; ++i) {
+      if (cancellation.IsCancelled() || !(*reader)->TakeFreeTurn()) return;
+      goes_on = EnqueueNext(ctx, **queue, **reader, &bytes);
+      (*reader)->GiveTurn();
+    }
+  }
+
+  // With the reader's turn. False, and the record is still the reader's next: it was not enqueued.
+  bool EnqueueNext(Context& ctx, TensorQueue& queue, Reader& reader, uint64_t* bytes) const {
+    Result<Tensor> text = ctx.AllocateTemporary(DType::kString, Shape());
+    if (!text.ok() || !reader.has_work() || !queue.MayPush()) return false;
+    Result<std::optional<std::string>> value = reader.Next(
+        [&](uint64_t size) { return ClaimTextHeap(ctx.allocator(), *text, TextHeapBytes(size)); });
+    if (!value.ok() || !*value) return false;
+    std::string& held = *text->mutable_data<std::string>();
+    held = **std::move(value);
+    *bytes += held.size();
+    if (ChargeTextHeap(ctx.allocator(), *text).ok() && Push(ctx, queue, reader, *text)) return true;
+    reader.PutBack(std::move(held));
+    return false;
+  }
+
+  bool Push(Context& ctx, TensorQueue& queue, const Reader& reader, const Tensor& value) const {
+    InlinedTensors element(outputs_.size());
+    Tensor key;
+    for (size_t c = 0; c < outputs_.size(); ++c) {
+      if (outputs_[c] == 0 && key.empty()) {
+        Result<Tensor> made = ctx.AllocateTemporary(DType::kString, Shape());
+        if (!made.ok()) return false;
+        *made->mutable_data<std::string>() = reader.Key();
+        if (!ChargeTextHeap(ctx.allocator(), *made).ok()) return false;
+        key = *std::move(made);
+      }
+      element.span()[c] = outputs_[c] == 0 ? key : value;
+    }
+    return queue.TryPush(ctx, element.span().data());
+  }
+
+  const std::vector<int64_t> outputs_;  // of ReaderRead, by component
 };
 
 class EnqueueManyCpu : public QueueKernel {
@@ -200,6 +283,7 @@ Status Size(Context& ctx) {
 }  // namespace thalweg
 
 THALWEG_KERNEL(queue_access, cpu) {
+  registry.Add<EnqueueRecordsCpu>("_EnqueueRecords", kCpu);
   for (const char* version : {"", "V2"}) {
     registry.Add<EnqueueCpu>(StrCat("QueueEnqueue", version), kCpu);
     registry.Add<EnqueueManyCpu>(StrCat("QueueEnqueueMany", version), kCpu);

@@ -49,6 +49,21 @@ Status BatchShape(ShapeContext& c, bool exact) {
   return OkStatus();
 }
 
+// QueueEnqueueV2 of outputs of a ReaderReadV2, with what that reads from.
+OpDef EnqueueRecordsDef() {
+  using Kind = AttrValue::Kind;
+  OpDef def;
+  def.name = "_EnqueueRecords";
+  def.inputs.push_back({.name = "handle", .type = DType::kResource});
+  def.inputs.push_back({.name = "components", .type_list_attr = "Tcomponents"});
+  def.inputs.push_back({.name = "reader", .type = DType::kResource});
+  def.attrs = {{.name = "Tcomponents", .kind = Kind::kTypeList, .has_minimum = true, .minimum = 1},
+               {.name = "timeout_ms", .kind = Kind::kInt, .default_value = AttrValue(int64_t{-1})},
+               {.name = "read_outputs", .kind = Kind::kIntList, .has_minimum = true, .minimum = 1}};
+  def.is_stateful = true;
+  return def;
+}
+
 Status DequeueManyShape(ShapeContext& c) { return BatchShape(c, true); }
 Status DequeueUpToShape(ShapeContext& c) { return BatchShape(c, false); }
 
@@ -62,6 +77,11 @@ THALWEG_OP(queue_access) {
     }
   };
   add("QueueEnqueue", NoOutputs, "Puts an element into a queue; waits for room.");
+  CHECK(registry.Define(EnqueueRecordsDef(), nullptr, nullptr).ok());
+  registry.Op("_EnqueueRecords")
+      .Shape(NoOutputs)
+      .NotDifferentiable(kWhy)
+      .Doc("QueueEnqueueV2 of a record of a reader; a row of steps enqueues several at once.");
   add("QueueEnqueueMany", NoOutputs, "Puts each row of its inputs into a queue; waits for room.");
   add("QueueDequeue", DequeueShape, "Takes an element out of a queue; waits for one.");
   add("QueueDequeueMany", DequeueManyShape, "Takes n elements out of a queue as one batch.");

@@ -27,6 +27,11 @@ bool Reader::TryTakeTurn() {
   }
 }
 
+bool Reader::TakeFreeTurn() {
+  TurnState found = TurnState::kFree;
+  return turn_.compare_exchange_strong(found, TurnState::kTaken, std::memory_order_acquire);
+}
+
 void Reader::GiveTurn() {
   TurnState found = TurnState::kTaken;
   if (turn_.compare_exchange_strong(found, TurnState::kFree, std::memory_order_release)) return;
@@ -59,12 +64,16 @@ void Reader::EndWork() {
   counts_.finished = counts_.started.load();
 }
 
-Result<std::optional<SourceRecord>> Reader::Next(const RecordSource::RoomFn& make_room) {
+Result<std::optional<std::string>> Reader::Next(const RecordSource::RoomFn& make_room) {
+  if (back_) {
+    RETURN_IF_ERROR(make_room(back_->size()));
+    return std::exchange(back_, std::nullopt);
+  }
   if (!has_work_) {
     work_.clear();  // a state names the last work until the next is asked for
-    return std::optional<SourceRecord>();
+    return std::optional<std::string>();
   }
-  Result<std::optional<SourceRecord>> record = source_->Next(make_room);
+  Result<std::optional<std::string>> record = source_->Next(make_room);
   if (!record.ok()) return record;
   if (*record) ++counts_.produced;
   if (!*record || source_->is_one_record()) EndWork();
@@ -80,6 +89,7 @@ void Reader::SetCounts(int64_t started, int64_t finished, int64_t produced) {
 void Reader::Reset() {
   has_work_ = false;
   work_.clear();
+  back_.reset();
   SetCounts(0, 0, 0);
 }
 

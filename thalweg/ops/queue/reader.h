@@ -3,7 +3,8 @@
 // call at a time has its turn; the others wait in line, without holding a thread.
 //
 //   if (!reader->TryTakeTurn()) reader->Join(std::make_unique<Reader::Turn>(ctx, std::move(done)));
-//   ASSIGN_OR_RETURN(auto record, reader->Next(make_room));  // nothing: it needs work
+//   ASSIGN_OR_RETURN(auto value, reader->Next(make_room));  // nothing: it needs work
+//   const std::string key = reader->Key();
 //   RETURN_IF_ERROR(reader->Begin("a.txt"));
 //   reader->GiveTurn();
 //
@@ -39,6 +40,8 @@ class Reader : public WaiterQueues, public Contained {
   };
   // False: another call has it, and a record takes longer than a short spin, or calls wait.
   bool TryTakeTurn();
+  // False: another call has it, or calls wait.
+  bool TakeFreeTurn();
   void GiveTurn() EXCLUDES(mutex_);
 
   const std::string& kind() const { return kind_; }
@@ -47,10 +50,15 @@ class Reader : public WaiterQueues, public Contained {
   int64_t finished() const { return counts_.finished; }
 
   // With the turn.
-  bool has_work() const { return has_work_; }
+  bool has_work() const { return has_work_ || back_.has_value(); }
   Status Begin(const std::string& work);
-  // Nothing when the work is done, or there is none.
-  Result<std::optional<SourceRecord>> Next(const RecordSource::RoomFn& make_room);
+  // The value of a record; nothing when the work is done, or there is none.
+  Result<std::optional<std::string>> Next(const RecordSource::RoomFn& make_room);
+  // Of the record that Next gave last.
+  std::string Key() const { return source_->Key(); }
+  // The value that Next gave last is what it gives next. The record counts as produced meanwhile,
+  // as it does while a call has it.
+  void PutBack(std::string value) { back_ = std::move(value); }
   void Reset();
   // A ReaderBaseState message. Unimplemented for readers that are within a file.
   Result<std::string> State() const;
@@ -80,6 +88,7 @@ class Reader : public WaiterQueues, public Contained {
   const std::unique_ptr<RecordSource> source_;
   bool has_work_ = false;
   std::string work_;
+  std::optional<std::string> back_;
   // From kAwaited on it changes under the lock only.
   std::atomic<TurnState> turn_{TurnState::kFree};
   Counts counts_;

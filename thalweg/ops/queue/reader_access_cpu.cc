@@ -143,7 +143,7 @@ class RecordRoom {
       return taken_ + bytes <= kFree ? OkStatus() : charge_.Set(allocator_, taken_ + bytes);
     };
   }
-  void Took(const SourceRecord& record) { taken_ += record.key.size() + record.value.size(); }
+  void Took(uint64_t bytes) { taken_ += bytes; }
 
  private:
   static constexpr uint64_t kFree = 4096;
@@ -158,17 +158,19 @@ class ReadCpu : public ReaderKernel {
   std::optional<Status> Try(Context& ctx, Reader& reader) override {
     RecordRoom room(ctx.allocator());
     while (reader.has_work()) {
-      Result<std::optional<SourceRecord>> record = reader.Next(room.Ask());
-      if (!record.ok()) return record.status();
-      if (*record) return Give(ctx, **std::move(record));
+      Result<std::optional<std::string>> value = reader.Next(room.Ask());
+      if (!value.ok()) return value.status();
+      if (*value) return Give(ctx, reader, **std::move(value));
     }
     return std::nullopt;
   }
-  static Status Give(Context& ctx, SourceRecord&& record) {
-    ASSIGN_OR_RETURN(Tensor * key, ctx.AllocateOutput(0, DType::kString, Shape()));
-    *key->mutable_data<std::string>() = std::move(record.key);
-    ASSIGN_OR_RETURN(Tensor * value, ctx.AllocateOutput(1, DType::kString, Shape()));
-    *value->mutable_data<std::string>() = std::move(record.value);
+  static Status Give(Context& ctx, const Reader& reader, std::string&& value) {
+    RETURN_IF_ERROR(GiveText(ctx, 0, reader.Key()));
+    return GiveText(ctx, 1, std::move(value));
+  }
+  static Status GiveText(Context& ctx, int i, std::string&& text) {
+    ASSIGN_OR_RETURN(Tensor * output, ctx.AllocateOutput(i, DType::kString, Shape()));
+    *output->mutable_data<std::string>() = std::move(text);
     return OkStatus();
   }
 };
@@ -180,28 +182,26 @@ class ReadUpToCpu : public ReaderKernel {
     if (!most.ok()) return most.status();
     if (*most < 1) return InvalidArgument("num_records must be at least 1, got ", *most);
     RecordRoom room(ctx.allocator());
-    std::vector<SourceRecord> records;
-    while (reader.has_work() && static_cast<int64_t>(records.size()) < *most) {
-      Result<std::optional<SourceRecord>> record = reader.Next(room.Ask());
+    std::vector<std::string> keys, values;
+    while (reader.has_work() && static_cast<int64_t>(values.size()) < *most) {
+      Result<std::optional<std::string>> value = reader.Next(room.Ask());
       // What was read is given; the error comes again with the next call.
-      if (!record.ok() && records.empty()) return record.status();
-      if (!record.ok()) break;
-      if (!*record && records.empty()) continue;
-      if (!*record) break;
-      room.Took(**record);
-      records.push_back(**std::move(record));
+      if (!value.ok() && values.empty()) return value.status();
+      if (!value.ok()) break;
+      if (!*value && values.empty()) continue;
+      if (!*value) break;
+      values.push_back(**std::move(value));
+      keys.push_back(reader.Key());
+      room.Took(keys.back().size() + values.back().size());
     }
-    if (records.empty()) return std::nullopt;
-    return Give(ctx, records);
+    if (values.empty()) return std::nullopt;
+    RETURN_IF_ERROR(GiveTexts(ctx, 0, keys));
+    return GiveTexts(ctx, 1, values);
   }
-  static Status Give(Context& ctx, std::vector<SourceRecord>& records) {
-    const Shape shape{static_cast<int64_t>(records.size())};
-    ASSIGN_OR_RETURN(Tensor * keys, ctx.AllocateOutput(0, DType::kString, shape));
-    ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(1, DType::kString, shape));
-    for (size_t i = 0; i < records.size(); ++i) {
-      keys->mutable_data<std::string>()[i] = std::move(records[i].key);
-      values->mutable_data<std::string>()[i] = std::move(records[i].value);
-    }
+  static Status GiveTexts(Context& ctx, int i, std::vector<std::string>& texts) {
+    const Shape shape{static_cast<int64_t>(texts.size())};
+    ASSIGN_OR_RETURN(Tensor * output, ctx.AllocateOutput(i, DType::kString, shape));
+    std::move(texts.begin(), texts.end(), output->mutable_data<std::string>());
     return OkStatus();
   }
 };

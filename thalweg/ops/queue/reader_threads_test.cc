@@ -86,5 +86,26 @@ TEST(ReaderThreadsTest, WhoIsCancelledLeavesTheTurnToOthers) {
   EXPECT_TRUE(reader->TryTakeTurn());
 }
 
+TEST(ReaderTest, WhatIsPutBackComesNextAndCountsOnce) {
+  const RefPtr<Reader> reader = MakeReader();
+  const auto any = [](uint64_t) { return OkStatus(); };
+  ASSERT_TRUE(reader->TakeFreeTurn());
+  EXPECT_FALSE(reader->TakeFreeTurn());
+  ASSERT_TRUE(reader->Begin("work").ok());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(reader->has_work());
+    EXPECT_EQ(**reader->Next(any), "work");
+    EXPECT_EQ(reader->Key(), "work");
+    EXPECT_EQ(reader->produced(), 1);
+    EXPECT_FALSE(reader->has_work());
+    reader->PutBack("work");
+  }
+  const auto none = [](uint64_t) { return ResourceExhausted("no room"); };
+  EXPECT_EQ(reader->Next(none).status().code(), Code::kResourceExhausted);
+  EXPECT_TRUE(reader->has_work()) << "what found no room is still there";
+  reader->Reset();
+  EXPECT_FALSE(reader->has_work());
+}
+
 }  // namespace
 }  // namespace thalweg

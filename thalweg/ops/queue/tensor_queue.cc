@@ -146,6 +146,28 @@ bool TensorQueue::TryEnqueue(Context& ctx, int first_input, Status* status) {
   return true;
 }
 
+bool TensorQueue::HasPlace() const {
+  return !closed_ && IsEmpty(Enqueue::kLine) && store_->size() < spec_.capacity;
+}
+
+bool TensorQueue::MayPush() const {
+  MutexLock lock(mutex_);
+  return HasPlace();
+}
+
+bool TensorQueue::TryPush(Context& ctx, Tensor* element) {
+  Ended ended;
+  {
+    MutexLock lock(mutex_);
+    if (!HasPlace() || !MakeRoom(ctx).ok()) return false;
+    store_->Push(element);
+    if (IsEmpty(Dequeue::kLine)) return true;
+    AdvanceAll(&ended);
+  }
+  End(std::move(ended));
+  return true;
+}
+
 bool TensorQueue::TryDequeue(Context& ctx, Status* status) {
   InlinedTensors element(width_);
   Ended ended;

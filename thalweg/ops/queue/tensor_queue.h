@@ -63,6 +63,11 @@ class TensorQueue : public WaiterQueues, public Contained {
   // of one that has an element.
   bool TryEnqueue(Context& ctx, int first_input, Status* status) EXCLUDES(mutex_);
   bool TryDequeue(Context& ctx, Status* status) EXCLUDES(mutex_);
+  // Whether an enqueue would end at once and well.
+  bool MayPush() const EXCLUDES(mutex_);
+  // Moves in an element whose types and shapes are the queue's. False, and nothing has happened:
+  // where an enqueue would wait or fail.
+  bool TryPush(Context& ctx, Tensor* element) EXCLUDES(mutex_);
 
   // InvalidArgument when the shapes of an element, or of a batch of elements, are not the queue's.
   Status CheckElement(const Context& ctx, int first_input) const;
@@ -77,6 +82,7 @@ class TensorQueue : public WaiterQueues, public Contained {
   Progress AdvanceEnqueue(Enqueue& enqueue) REQUIRES(mutex_);
   Progress AdvanceDequeue(Dequeue& dequeue) REQUIRES(mutex_);
   Progress AdvanceClose(Waiter& close) REQUIRES(mutex_);
+  bool HasPlace() const REQUIRES(mutex_);
   // How many elements a dequeue may take now.
   int64_t Available() const REQUIRES(mutex_);
   // For one more element.
