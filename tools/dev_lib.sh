@@ -157,7 +157,7 @@ dev_demo() {
   dev_setup core
   build release "thalweg_${name}_package"
   PYTHONPATH=$PWD/build/release/$name/python $python "examples/${1:-python}/$name.py"
-  say "next: ./dev build for programs of your own (README.md has one; the demo's package in build/release/$name has what training takes), ./dev wheel for a package for pip, ./dev test for all tests"
+  say "next: ./dev build for programs of your own (README.md has one; the demo's package in build/release/$name has little more than the demo takes), ./dev wheel for a package for pip, ./dev test for all tests"
 }
 
 dev_test() {

@@ -11,7 +11,7 @@ import thalweg as tw
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WHOLE = os.path.dirname(os.path.dirname(os.path.abspath(tw.__file__)))  # build/release/python
-NOTE = r"this library was built for ./dev demo, without the families [a-z_, ]+; ./dev build builds all"
+NOTE = r"this library was built for ./dev demo, without the families [a-z_, ]+; ./dev build builds these"
 
 SMALL_PROGRAM = """
 import numpy as np, thalweg as tf

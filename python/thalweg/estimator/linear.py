@@ -29,13 +29,13 @@ LEARNING_RATE = 0.2
 
 def linear_logit_fn_builder(units: int, feature_columns: Iterable[Any], sparse_combiner: str = "sum") -> Callable[[Any], Tensor]:
     """A function from features to the logits of a linear model."""
-    return lambda features: _logits(features, feature_columns, units, sparse_combiner)[0]
+    return lambda features: _logits(features, feature_columns, units, sparse_combiner, "linear_model")[0]
 
 
-def _logits(features, feature_columns, units, sparse_combiner):
-    """The logits, and {column: its variables, "bias": those of the bias}."""
-    variables = {}
-    logits = sums_of(features, feature_columns, units, sparse_combiner, cols_to_vars=variables, scope="linear_model")
+def _logits(features, feature_columns, units, sparse_combiner, scope):
+    """The logits, {column: its variables, "bias": those of the bias} and {dense column: its numbers}."""
+    variables, numbers = {}, {}
+    logits = sums_of(features, feature_columns, units, sparse_combiner, cols_to_vars=variables, scope=scope, cols_to_numbers=numbers)
     bias = variables["bias"][0]
     if units > 1:
         summary.histogram("bias", bias)
@@ -43,19 +43,19 @@ def _logits(features, feature_columns, units, sparse_combiner):
         summary.scalar("bias", bias[0])
     weights = [array_ops.reshape(v, [-1]) for column, parts in variables.items() if column != "bias" for v in parts]
     summary.scalar("fraction_of_zero_weights", zero_fraction(array_ops.concat(weights, 0)))
-    return logits, variables
+    return logits, variables, numbers
 
 
-def _model_fn(head, columns, optimizer, partitioner, combiner):
+def _model_fn(head, columns, optimizer, partitioner, combiner, scope="linear_model"):
     sdca_loss = loss_of(head, combiner) if isinstance(optimizer, LinearSDCA) else None
 
     def model_fn(features, labels, mode, config):
         check_features(features)
         with variable_scope("linear", values=list(features.values()), partitioner=partitioner or large_parts(config),
                             use_resource=True):
-            logits, variables = _logits(features, columns, head.logits_dimension, combiner)
+            logits, variables, numbers = _logits(features, columns, head.logits_dimension, combiner, scope)
             if sdca_loss and mode == ModeKeys.TRAIN:
-                step = sdca_train_op(optimizer, sdca_loss, head, features, labels, logits, variables)
+                step = sdca_train_op(optimizer, sdca_loss, head, features, labels, logits, variables, numbers)
                 how = {"train_op_fn": lambda _: step}
             elif sdca_loss:
                 how = {}
@@ -78,7 +78,8 @@ class LinearEstimator(Estimator):
 
     def __init__(self, head: Head, feature_columns: Sequence[Any], model_dir: PathLike | None = None, optimizer: Any = "Ftrl",
                  config: RunConfig | None = None, partitioner: Partitioner | None = None, sparse_combiner: str = "sum") -> None:
-        super().__init__(_model_fn(head, tuple(feature_columns or []), optimizer, partitioner, sparse_combiner), model_dir, config)
+        scope = "linear/linear_model" if isinstance(optimizer, LinearSDCA) else "linear_model"  # as 1.15 names its variables
+        super().__init__(_model_fn(head, tuple(feature_columns or []), optimizer, partitioner, sparse_combiner, scope), model_dir, config)
 
 
 class LinearClassifier(Estimator):

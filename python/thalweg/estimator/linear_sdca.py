@@ -79,11 +79,11 @@ class LinearSDCA:
         self._l1, self._l2 = float(symmetric_l1_regularization), float(symmetric_l2_regularization)
 
     def _training_step(self, loss_type: str, features: Mapping[str, Any], targets: Tensor, weights: Tensor,
-                       variables: Mapping[Any, Sequence[Variable]]) -> Operation:
+                       variables: Mapping[Any, Sequence[Variable]], numbers: Mapping[Any, Tensor]) -> Operation:
         """A step of training; targets and weights of shape [batch] and type float32."""
         if self._names not in features:
             raise ValueError(f"LinearSDCA: no feature '{self._names}', which names examples. Given features: {sorted(features)}")
-        groups = self._groups(features, variables, array_ops.size(targets))
+        groups = self._groups(features, variables, numbers, array_ops.size(targets))
         states = _States(self._shards)
         with name_scope("sdca"):
             with name_scope("approximate_duality_gap"):
@@ -100,11 +100,11 @@ class LinearSDCA:
             return get_global_step().assign_add(1).op
 
     @staticmethod
-    def _groups(features, variables, rows):
+    def _groups(features, variables, numbers, rows):
         builder = _LazyBuilder(features)
         columns = ordered_columns([c for c in variables if c != "bias"])
         sparse = [_Categories(c, builder, variables[c]) for c in columns if isinstance(c, CATEGORICAL)]
-        dense = [_Numbers(c._get_dense_tensor(builder), variables[c]) for c in columns if not isinstance(c, CATEGORICAL)]
+        dense = [_Numbers(numbers[c], variables[c]) for c in columns if c in numbers]
         return [*sparse, *dense, _Numbers(array_ops.ones(array_ops.stack([rows, 1])), variables["bias"])]
 
     def _ascent(self, loss_type, groups, states, names, targets, weights):
@@ -196,8 +196,7 @@ class _Numbers(_Weights):
 
     def __init__(self, values, variables):
         super().__init__(variables)
-        width = sum(v.shape[0].value for v in variables)
-        self.values = array_ops.reshape(values, [-1, width])
+        self.values = values
 
     def weights(self):
         return array_ops.reshape(array_ops.concat([v.read_value() for v in self.unshrunk], 0), [-1])
@@ -234,7 +233,7 @@ class _States:
         """For each table its share of the tensors, the first of which has the fingerprints."""
         if len(self._tables) == 1:
             return [tensors]
-        which = math_ops.cast(tensors[0][:, 0] % len(self._tables), dtypes.int32)
+        which = math_ops.cast(math_ops.abs_(tensors[0][:, 0]) % len(self._tables), dtypes.int32)  # as 1.15 deals them
         return list(zip(*(apply("DynamicPartition", [t, which], {"num_partitions": len(self._tables)}) for t in tensors), strict=True))
 
     def lookup(self, names):
@@ -267,9 +266,9 @@ def loss_of(head: Head, sparse_combiner: str) -> str:
 
 
 def sdca_train_op(optimizer: LinearSDCA, loss_type: str, head: Head, features: Mapping[str, Any], labels: Any, logits: Tensor,
-                  variables: Mapping[Any, Sequence[Variable]]) -> Operation:
-    """The step of training of a linear model with such a head; `variables` as linear_model fills cols_to_vars."""
+                  variables: Mapping[Any, Sequence[Variable]], numbers: Mapping[Any, Tensor]) -> Operation:
+    """The step of training of a linear model with such a head; `variables` and `numbers` as sums_of fills cols_to_vars and cols_to_numbers."""
     targets = array_ops.reshape(math_ops.cast(head._labels(labels, logits), dtypes.float32), [-1])
     weights = head._weights(features)
     weights = array_ops.ones_like(targets) if weights is None else array_ops.reshape(math_ops.cast(weights, dtypes.float32), [-1])
-    return optimizer._training_step(loss_type, features, targets, weights, variables)
+    return optimizer._training_step(loss_type, features, targets, weights, variables, numbers)

@@ -40,13 +40,13 @@ def _sum_of_numbers(column, builder, units, trainable, kept):
     width = column._variable_shape.num_elements()
     flat = array_ops.reshape(values, [array_ops.shape(values)[0], width])
     weights = _weights("weights", [width, units], trainable, kept)
-    return math_ops.matmul(flat, weights, name="weighted_sum"), weights
+    return math_ops.matmul(flat, weights, name="weighted_sum"), weights, flat
 
 
 def sums_of(features: Mapping[str, Any], feature_columns: Any, units: int = 1, sparse_combiner: str = "sum",
             weight_collections: Iterable[str] | None = None, trainable: bool = True, cols_to_vars: dict[Any, Any] | None = None,
-            scope: str | None = None) -> Tensor:
-    """linear_model under a scope that is given."""
+            scope: str | None = None, cols_to_numbers: dict[Any, Tensor] | None = None) -> Tensor:
+    """linear_model under a scope that is given; cols_to_numbers gets {dense column: its numbers, of shape [batch, width]}."""
     columns = ordered_columns(feature_columns)
     for column in columns:
         if not isinstance(column, (*DENSE, *CATEGORICAL)):
@@ -60,7 +60,9 @@ def sums_of(features: Mapping[str, Any], feature_columns: Any, units: int = 1, s
                 if isinstance(column, CATEGORICAL):
                     found, weights = _sum_of_categories(column, builder, units, sparse_combiner, trainable, kept)
                 else:
-                    found, weights = _sum_of_numbers(column, builder, units, trainable, kept)
+                    found, weights, numbers = _sum_of_numbers(column, builder, units, trainable, kept)
+                    if cols_to_numbers is not None:
+                        cols_to_numbers[column] = numbers
             sums.append(found)
             if cols_to_vars is not None:
                 cols_to_vars[column] = variables_of(weights)
