@@ -297,6 +297,28 @@ def test_a_member_whose_session_does_not_come(tasks):
         assert results == [float(count)] * 2, results
 
 
+def test_sessions_that_name_a_leader_need_no_key(tasks):
+    """Steps that have the same collective operations are one, whatever else their graphs compute; others are not disturbed by them."""
+    count = len(tasks.targets)
+
+    def make(i):
+        value = tf.constant([float(i)])
+        for _ in range(i):
+            value = tf.identity(value) + 0.0
+        total = reduce(value, count, instance=26)
+        return [total, reduce(total + 1.0, count, instance=27)] + ([tf.reduce_sum(total)] if i == 0 else [])
+
+    leader = tf.ConfigProto.Experimental(collective_group_leader="/job:worker/replica:0/task:0")
+    total = float(sum(range(count)))
+    for results in BetweenGraphs(tasks, key=0, experimental=leader).run(make, steps=4).values():
+        assert not isinstance(results, Exception), results
+        for result in results:
+            assert [value.tolist() for value in result[:2]] == [[total], [(total + 1.0) * count]]
+    # An instance key less is another step, whose members do not come.
+    missed = BetweenGraphs(tasks, key=0, experimental=leader).run(lambda i: make(i)[:1 if i == 0 else 2], timeout_ms=1500)
+    assert all(isinstance(error, tf.errors.OpError) for error in missed.values()), missed
+
+
 def test_without_a_key_the_members_are_missed(tasks):
     with tf.device("/job:worker/task:0"):
         alone = reduce(tf.constant(1.0), 2, instance=25)

@@ -2,11 +2,10 @@
 """Estimators that train or measure over the replicas of a distribution strategy."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import contextlib
 import os
 import shutil
+from typing import TYPE_CHECKING
 
 from thalweg import logging as tw_logging, train
 from thalweg.distribute.current import get_loss_reduction
@@ -91,7 +90,8 @@ def of_measuring(config: RunConfig) -> Strategy | None:
     return strategy
 
 
-def spec_of_all(strategy: Strategy, make_input: Callable[[InputContext], object], model_fn: Callable[..., EstimatorSpec], config: RunConfig) -> EstimatorSpec:
+def spec_of_all(strategy: Strategy, make_input: Callable[[InputContext], object], model_fn: Callable[..., EstimatorSpec],
+                config: RunConfig) -> EstimatorSpec:
     """What the replicas' model functions give as one: losses merged, all train operations; hooks and scaffold are the first one's."""
     specs = []
     with strategy.scope(), strategy._scaling_losses():

@@ -51,8 +51,8 @@ class CollectiveRendezvous {
   CollectiveGroups& groups() { return groups_; }
   // The numbers of steps whose members are in several sessions.
   StepSequences& sequences() { return sequences_; }
-  // The number of the step that begins here with this key; the leader is asked where it must be. One
-  // that has never answered this task is waited for, as members wait for each other, until the
+  // The number of the step that begins here with this key; the leader is asked where it must be.
+  // One that has never answered this task is waited for, as members wait for each other, until the
   // step's timeout; one that has must answer within seconds.
   Result<int64_t> BeginStep(uint32_t master, int64_t graph_key, RpcCallOptions call)
       EXCLUDES(mutex_);
