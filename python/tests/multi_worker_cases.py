@@ -69,7 +69,7 @@ def trained(tf, server, optimizer):
 
 def facts(tf, server, folder):
     """What the strategy says of itself and of input, and what it makes of values."""
-    strategy, (number, _count) = strategy_of(tf), task()
+    strategy, number = strategy_of(tf), task()[0]
     extended, sums = strategy.extended, tf.distribute.ReduceOp.SUM
     found = {name: getattr(extended, name) for name in ("should_checkpoint", "should_save_summary", "experimental_should_init",
                                                         "experimental_between_graph", "worker_devices", "parameter_devices")}
@@ -143,7 +143,8 @@ def estimator(tf, server, folder):
 def left_in(tf, folder):
     """The checkpoints of a folder, what is in the last one, and the metrics of the last measurement."""
     path = tf.train.latest_checkpoint(folder)
-    events = [event for name in sorted(os.listdir(os.path.join(folder, "eval"))) for event in tf.train.summary_iterator(os.path.join(folder, "eval", name))]
+    measured = os.path.join(folder, "eval")
+    events = [event for name in sorted(os.listdir(measured)) for event in tf.train.summary_iterator(os.path.join(measured, name))]
     metrics = {value.tag: value.simple_value for event in events if event.step == 8 for value in event.summary.value}
     return {"last": os.path.basename(path), "checkpoints": sorted(n for n in os.listdir(folder) if n.endswith(".index")),
             "values": {name: numbers(tf.train.load_variable(path, name).reshape(-1)) for name, _ in tf.train.list_variables(path)},

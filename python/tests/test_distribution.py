@@ -318,3 +318,22 @@ def test_elements_of_all_parts_change():
         assert [session.run(part).tolist() for part in strategy.experimental_local_results(v)] == [[-1, 2, 3, 4]] * 2
         v.load([1.0] * 4, session)
         assert [session.run(part).tolist() for part in strategy.experimental_local_results(v)] == [[1.0] * 4] * 2
+
+
+def test_moving_averages_are_each_replicas_own():
+    strategy = tf.distribute.MirroredStrategy(cases.TWO)
+    layer = tf.layers.BatchNormalization(momentum=0.5)
+
+    def step():
+        number = tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group, tf.float32)
+        result = layer.apply(tf.ones([4, 1]) * (number + 1.0), training=True)
+        with tf.control_dependencies([tf.group(*layer.updates)]):
+            return tf.identity(result)
+    with strategy.scope():
+        each = strategy.experimental_run_v2(step)
+        merged = layer.moving_mean.read_value()
+    with cases.session(tf) as session:
+        session.run(tf.global_variables_initializer())
+        session.run(strategy.experimental_local_results(each))
+        assert [session.run(part).tolist() for part in strategy.experimental_local_results(layer.moving_mean)] == [[0.5], [1.0]]
+        assert session.run(merged).tolist() == [0.75]

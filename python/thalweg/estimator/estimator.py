@@ -212,8 +212,8 @@ class Estimator:
         with self._new_graph(mode) as made:
             strategy = strategies.of_training(self._config) if mode == ModeKeys.TRAIN else None
             if strategy is not None:
-                return made, strategies.spec_of_all(strategy, lambda context: self._input_of(input_fn, mode, context), self._call_model_fn,
-                                                    self._config)
+                return made, strategies.spec_of_all(strategy, lambda context: self._input_of(input_fn, mode, context),
+                                                    self._call_model_fn, self._config)
             train.create_global_step(made)
             features, labels = self._call_input_fn(input_fn, mode)
             return made, self._call_model_fn(features, labels if mode != ModeKeys.PREDICT else None, mode, self._config)
