@@ -100,3 +100,28 @@ def test_features_that_do_not_fit(tmp_path):
         tw.estimator.LinearEstimator(head, columns(), optimizer=tw.estimator.experimental.LinearSDCA("name"))
     with pytest.raises(tw.errors.InvalidArgumentError, match=r"example_state_data of shape \[4, 4\], got \[8,4\]"):
         classifier(tmp_path).train(inputs({**PEOPLE, "name": np.array([["a", "b"]] * 4)}), steps=1)
+
+
+def test_an_embedding_is_the_one_that_the_logits_are_of(tmp_path):
+    jobs = tw.feature_column.categorical_column_with_vocabulary_list("job", ["cook", "smith", "nurse"])
+    model = tw.estimator.LinearClassifier([tw.feature_column.embedding_column(jobs, 4)], tmp_path,
+                                          optimizer=tw.estimator.experimental.LinearSDCA("name", symmetric_l2_regularization=0.01))
+    model.train(inputs(labels=np.array([0, 1, 0, 1])), steps=30)
+    asked = tw.estimator.inputs.numpy_input_fn(PEOPLE, np.array([0, 1, 0, 1]), 4, shuffle=False)
+    assert model.evaluate(asked)["accuracy"] == 1.0
+    assert [n for n in model.get_variable_names() if n.endswith("embedding_weights")] == ["linear/linear_model/job_embedding/embedding_weights"]
+
+
+def test_states_are_dealt_to_tables_by_absolute_fingerprints(tmp_path):
+    """As in 1.15, whose checkpoints have the states of an example in the same table."""
+    named = {**PEOPLE, "name": np.array([str(i) for i in range(4)])}
+    model = classifier(tmp_path, tw.estimator.experimental.LinearSDCA("name", num_table_shards=3)).train(inputs(named), steps=1)
+    for k in range(3):
+        keys = model.get_variable_value(f"ShardedMutableHashTable-{k + 1}-of-3-keys")
+        assert all(abs(int(first)) % 3 == k for first, second in keys if first or second)
+
+
+def test_an_estimator_of_a_head_has_the_names_of_1_15(tmp_path):
+    model = tw.estimator.LinearEstimator(tw.estimator.RegressionHead(), columns(), tmp_path,
+                                         optimizer=tw.estimator.experimental.LinearSDCA("name")).train(inputs(), steps=1)
+    assert {"linear/linear/linear_model/x/weights", "linear/linear/linear/linear_model/x/weights/part_0_unshrunk"} <= set(model.get_variable_names())
