@@ -106,8 +106,12 @@ class EnqueueRecordsCpu final : public EnqueueCpu {
   static constexpr uint64_t kMostBytes = 256 << 10;
 
   std::optional<Status> TryRepeated(Context& ctx) override {
+    bool are_records = true;  // else the queue's elements have other shapes than a reader's texts
+    for (size_t c = 0; c < outputs_.size(); ++c) {
+      are_records &= ctx.input(static_cast<int>(c) + 1).rank() == 0;
+    }
     std::optional<Status> status = TryCompute(ctx);
-    if (status.has_value() && status->ok()) GoOn(ctx);
+    if (are_records && status.has_value() && status->ok()) GoOn(ctx);
     return status;
   }
 
