@@ -13,11 +13,11 @@ with open(os.path.join(ROOT, "docs", "howto", "train_on_many_machines.md"), enco
     BLOCKS = re.findall(r"^```(python|text)\n(.*?)^```$", page.read(), re.MULTILINE | re.DOTALL)
 PROGRAMS = {text.split()[1]: text for kind, text in BLOCKS if kind == "python"}
 SAID = [text for kind, text in BLOCKS if kind == "text"]
-RUN = ["launch.py", "devices.py", "loop.py"]
+RUN = ["launch.py", "devices.py", "loop.py", "launch_in_step.py"]
 
 
 def test_the_page_is_whole():
-    assert list(PROGRAMS) == ["train.py", *RUN] and len(SAID) == len(RUN)
+    assert sorted(PROGRAMS) == sorted(["train.py", "in_step.py", *RUN]) and len(SAID) == len(RUN)
 
 
 @pytest.mark.parametrize("name", RUN)
