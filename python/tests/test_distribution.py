@@ -61,6 +61,31 @@ def test_the_mean_of_rows_is_over_all_replicas():
         assert [value[:, 0].tolist() for value in session.run(found)] == [[0, 4, 4], [0, 2, 2]]
 
 
+@pytest.mark.parametrize(("op", "expected"), [(tf.distribute.ReduceOp.SUM, [6.0, 12.0]), (tf.distribute.ReduceOp.MEAN, [3.0, 6.0])])
+def test_gradients_go_through_an_all_reduce(op, expected):
+    """The gradient of a sum over replicas is the sum of theirs, as in 1.15: of y * v where y = sum of v, sum of v for y and once more for v."""
+    strategy = tf.distribute.MirroredStrategy(cases.TWO)
+
+    def step():
+        context = tf.distribute.get_replica_context()
+        value = tf.constant([1.0, 2.0]) * tf.cast(context.replica_id_in_sync_group + 1, tf.float32)
+        found, _ = context.all_reduce(op, [value, value + 1.0])
+        return tf.gradients(found * value, value)[0]
+    with strategy.scope():
+        gradients = strategy.experimental_local_results(strategy.experimental_run_v2(step))
+    with cases.session(tf) as session:
+        assert [g.tolist() for g in session.run(list(gradients))] == [expected] * 2
+
+
+def test_a_scope_within_itself_makes_each_variable_once():
+    strategy = tf.distribute.MirroredStrategy(cases.TWO)
+    with strategy.scope(), strategy.scope():
+        v = tf.get_variable("v", initializer=1.0)
+    assert [part.op.name for part in strategy.experimental_local_results(v)] == ["v", "v/replica_1"]
+    with strategy.scope(), pytest.raises(RuntimeError, match="code across replicas; this is the code of one"):
+        strategy.experimental_run_v2(lambda: strategy.scope().__enter__())
+
+
 def test_a_merge_is_behind_what_every_replica_waits_for():
     counts = [tf.Variable(0.0) for _ in cases.TWO]
     strategy = tf.distribute.MirroredStrategy(cases.TWO)

@@ -65,14 +65,15 @@ PROGRAM = """
             self.steps += 1
             print(self.steps, flush=True)
     config = tf.estimator.RunConfig(FOLDER, train_distribute=strategy, save_checkpoints_steps=SAVES, session_config=CONFIG)
-    tf.estimator.train_and_evaluate(tf.estimator.Estimator(model_fn, config=config), tf.estimator.TrainSpec(inputs, hooks=[Told()], max_steps=MOST),
-                                    tf.estimator.EvalSpec(inputs))
+    for most in TWICE:
+        tf.estimator.train_and_evaluate(tf.estimator.Estimator(model_fn, config=config),
+                                        tf.estimator.TrainSpec(inputs, hooks=[Told()], max_steps=most), tf.estimator.EvalSpec(inputs))
 """
 
 
-def program(path, repeats=None, most=None, saves=1000, config=None):
+def program(path, repeats=None, most=(None,), saves=1000, config=None):
     text = textwrap.dedent(PROGRAM)
-    for name, value in {"REPEATS": repeats, "MOST": most, "FOLDER": repr(str(path / "model")), "SAVES": saves, "CONFIG": config}.items():
+    for name, value in {"REPEATS": repeats, "TWICE": most, "FOLDER": repr(str(path / "model")), "SAVES": saves, "CONFIG": config}.items():
         text = text.replace(name, str(value))
     (path / "program.py").write_text(text)
     return [str(path / "program.py")]
@@ -122,12 +123,14 @@ def test_input_that_ends_ends_all(tmp_path):
     assert tf.train.load_variable(str(tmp_path / "model"), "global_step") == 3
 
 
-def test_all_begin_again_where_the_chief_has_saved(tmp_path):
-    for most in (4, 6):
+@pytest.mark.parametrize("runs", [[(4,), (6,)], [(4, 6)]], ids=["processes", "one_process"])
+def test_all_begin_again_where_the_chief_has_saved(tmp_path, runs):
+    for most in runs:
         workers = cases.started(OURS, program(tmp_path, most=most, saves=2), cases.workers(2), free_ports(2))
         said = [worker.communicate(timeout=60) for worker in workers]
         assert [worker.returncode for worker in workers] == [0, 0], said
-        assert [out.split() for out, _ in said] == [[str(i + 1) for i in range(4 if most == 4 else 2)]] * 2
+        steps = [step for end in most for step in ((1, 2, 3, 4) if end == 4 else (1, 2))]
+        assert [out.split() for out, _ in said] == [[str(step) for step in steps]] * 2
     assert tf.train.load_variable(str(tmp_path / "model"), "global_step") == 6
 
 
@@ -208,6 +211,28 @@ def test_graphs_that_differ(servers):
     assert each_worker(servers, program) == [[[4.0, 8.0]] * 3] * 2
 
 
+def test_a_scope_within_itself_begins_with_the_chiefs_values(servers):
+    def program(i, strategy, config, target):
+        with strategy.scope():
+            v = tf.get_variable("v", initializer=[1.0 + i, 2.0])
+        with tf.Session(target, config=config) as session:
+            session.run(tf.global_variables_initializer())
+            return session.run(v).tolist()
+    assert each_worker(servers, program) == [[1.0, 2.0]] * 2
+
+
+def test_gradients_go_through_an_all_reduce(servers):
+    """As in 1.15: the sum of what comes to the sum in each worker."""
+    def program(i, strategy, config, target):
+        def step():
+            v = tf.constant([1.0 + i, 2.0 + 2 * i])
+            return tf.gradients(tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, v) * v, v)[0]
+        gradient = strategy.experimental_local_results(strategy.experimental_run_v2(step))[0]
+        with tf.Session(target, config=config) as session:
+            return session.run(gradient).tolist()
+    assert each_worker(servers, program) == [[6.0, 12.0]] * 2
+
+
 def test_rows_of_unknown_number_are_refused(servers):
     def program(i, strategy, config, target):
         table = tf.get_variable("table", initializer=[[1.0], [2.0]], use_resource=True)
@@ -249,12 +274,22 @@ CLUSTER = {"worker": ["a:1", "b:1"]}
     ({"cluster": CLUSTER, "task": {"type": "worker", "index": 2}}, "task 2 of job 'worker', which is none of the cluster's: 2 of job 'worker'"),
     ({"cluster": CLUSTER, "task": {"type": "chief", "index": 0}}, "task 0 of job 'chief', which is none of the cluster's"),
     ({"cluster": dict(CLUSTER, ps=["p:1"]), "task": {"type": "ps", "index": 0}}, "job 'ps' trains nothing under MultiWorkerMirroredStrategy"),
+    ({"cluster": dict(CLUSTER, master=["m:1"]), "task": {"type": "worker", "index": 0}}, "got 1 of job 'master', 2 of job 'worker'"),
+    ([1], r"TF_CONFIG must be a JSON object, got \[1\]"),
+    ({"cluster": ["a:1"]}, r"'cluster' of TF_CONFIG must be a JSON object, got \[\"a:1\"\]"),
     ({"cluster": dict(CLUSTER, chief=["c:1", "d:1"]), "task": {"type": "worker", "index": 0}}, "at most one task of job 'chief', got 2"),
 ])
 def test_a_cluster_that_has_no_such_worker(monkeypatch, told, message):
     monkeypatch.setenv("TF_CONFIG", json.dumps(told))
     with pytest.raises(ValueError, match=message):
         tf.distribute.experimental.MultiWorkerMirroredStrategy()
+
+
+def test_a_configuration_that_is_no_json(monkeypatch):
+    monkeypatch.setenv("TF_CONFIG", "{worker")
+    for made in (tf.distribute.experimental.MultiWorkerMirroredStrategy, tf.estimator.RunConfig):
+        with pytest.raises(ValueError, match="TF_CONFIG is not JSON: .*{worker"):
+            made()
 
 
 def test_what_configurations_say(monkeypatch):

@@ -12,6 +12,7 @@ from thalweg.cluster.server import ClusterSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from thalweg.messages import ConfigProto
 
@@ -64,6 +65,21 @@ class SimpleClusterResolver(ClusterResolver):
         return dict(self._num_accelerators or {})
 
 
+def config_of_environment() -> dict[str, Any]:
+    """What the variable TF_CONFIG says; ValueError where it is no JSON object, or its cluster or task is none."""
+    text = os.environ.get("TF_CONFIG") or "{}"
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"TF_CONFIG is not JSON: {error}: {text[:200]}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"TF_CONFIG must be a JSON object, got {text[:200]}")
+    for name in ("cluster", "task"):
+        if not isinstance(found.get(name) or {}, dict):
+            raise ValueError(f"{name!r} of TF_CONFIG must be a JSON object, got {json.dumps(found[name])[:200]}")
+    return found
+
+
 class TFConfigClusterResolver(ClusterResolver):
     """The cluster of the environment's TF_CONFIG: {"cluster": {...}, "task": {"type": ..., "index": ...}}."""
 
@@ -71,12 +87,8 @@ class TFConfigClusterResolver(ClusterResolver):
                  environment: str | None = None) -> None:
         self._task_type, self._task_id, self._rpc_layer, self._environment = task_type, task_id, rpc_layer, environment
 
-    @staticmethod
-    def _config():
-        return json.loads(os.environ.get("TF_CONFIG", "{}"))
-
     def _task(self, field):
-        return self._config().get("task", {}).get(field)
+        return config_of_environment().get("task", {}).get(field)
 
     @property
     def task_type(self) -> str | None:
@@ -90,14 +102,14 @@ class TFConfigClusterResolver(ClusterResolver):
 
     @property
     def rpc_layer(self) -> str | None:
-        return self._config().get("rpc_layer") if self._rpc_layer is None else self._rpc_layer
+        return config_of_environment().get("rpc_layer") if self._rpc_layer is None else self._rpc_layer
 
     @property
     def environment(self) -> str | None:
         return self._environment
 
     def cluster_spec(self) -> ClusterSpec:
-        return ClusterSpec(self._config().get("cluster", {}))
+        return ClusterSpec(config_of_environment().get("cluster", {}))
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
         """Empty, which is this process, where the cluster has one task or none."""

@@ -39,6 +39,16 @@ def under(replication: Replication) -> Iterator[None]:
         state.replication = before
 
 
+def is_entered(strategy: Any) -> bool:
+    """Whether code runs below the scope of this strategy, across replicas. RuntimeError for code of a replica."""
+    found = graph.get_default_graph()._state.replication
+    if found is None or found.strategy is not strategy:
+        return False
+    if found.replica is not None:
+        raise RuntimeError("strategy.scope() is for code across replicas; this is the code of one, which is below it already")
+    return True
+
+
 def set_for_all(strategy: Any) -> None:
     """Code that is under no strategy of its own is under this one from now on; None ends that."""
     _process_wide[:] = [] if strategy is None else [Replication(strategy)]

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from thalweg import nest
 from thalweg.control import replicas
 from thalweg.graph import ops
+from thalweg.graph.tensor import IndexedSlices
+from thalweg.operations import array_ops
+from thalweg.operations.custom_gradients import with_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,9 +58,14 @@ class ReplicaContext:
         return self._strategy.extended._merge_call(self, merge_fn, tuple(args), dict(kwargs or {}))
 
     def all_reduce(self, reduce_op: ReduceOp | str, value: Any) -> Any:
-        """The sum or mean of the values of all replicas, for each of them."""
+        """The sum or mean of the values of all replicas, for each of them. Its gradient is the sum or mean of those of all replicas: all of them
+        ask for it."""
         flat = nest.flatten(value)
 
         def merge(strategy, *each):
             return strategy.extended.batch_reduce_to(reduce_op, [(v, v) for v in each])
-        return nest.pack_sequence_as(value, list(self.merge_call(merge, args=flat)))
+        if any(isinstance(v, IndexedSlices) for v in flat):
+            return nest.pack_sequence_as(value, list(self.merge_call(merge, args=flat)))
+        given = [array_ops.identity(v) for v in flat]  # what the gradient is by, of this replica alone
+        reduced = with_gradient(given, self.merge_call(merge, args=given), lambda *incoming: self.all_reduce(reduce_op, list(incoming)))
+        return nest.pack_sequence_as(value, reduced)

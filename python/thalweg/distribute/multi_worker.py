@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from thalweg.cluster.cluster_resolver import ClusterResolver
     from thalweg.data.dataset import Dataset
 
-CHIEF, WORKER, EVALUATOR = "chief", "worker", "evaluator"
+CHIEF, WORKER, EVALUATOR, PS = "chief", "worker", "evaluator", "ps"
 
 
 class Worker(NamedTuple):
@@ -58,6 +58,8 @@ def worker_of(spec: ClusterSpec, job: str | None, task: int | None) -> Worker | 
     if job not in (CHIEF, WORKER, EVALUATOR):
         raise ValueError(f"a task of job {job!r} trains nothing under MultiWorkerMirroredStrategy: its workers are the jobs 'chief' and 'worker', "
                          "and variables are on each of them")
+    if set(tasks) - {CHIEF, WORKER, EVALUATOR, PS}:
+        raise ValueError(f"a cluster of MultiWorkerMirroredStrategy has the jobs 'chief', 'worker', 'evaluator' and 'ps', got {_jobs(tasks)}")
     for single in (CHIEF, EVALUATOR):
         if len(tasks.get(single, ())) > 1:
             raise ValueError(f"a cluster has at most one task of job {single!r}, got {len(tasks[single])}")

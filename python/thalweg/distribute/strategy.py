@@ -92,6 +92,10 @@ class StrategyExtended:
     # ---- variables ----
     @contextlib.contextmanager
     def _scope(self) -> Iterator[Strategy]:
+        if replicas.is_entered(self._strategy):  # a variable is made by one creator, however often its scope is named
+            yield self._strategy
+            return
+
         def whole(getter, *args, **kwargs):
             kwargs["partitioner"] = None
             return getter(*args, **kwargs)

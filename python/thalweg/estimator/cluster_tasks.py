@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import json
-import os
 from typing import TYPE_CHECKING
 
 from thalweg import messages
@@ -26,10 +25,7 @@ SESSION_MASTER, EVALUATION_MASTER = "session_master", "eval_session_master"
 Task = collections.namedtuple("Task", "cluster_spec task_type task_id master evaluation_master is_chief num_ps_replicas "
                               "num_worker_replicas global_id_in_cluster")
 
-
-def told() -> dict[str, Any]:
-    """What TF_CONFIG says."""
-    return json.loads(os.environ.get("TF_CONFIG") or "{}")
+_servers = {}  # by task; they serve until the process ends
 
 
 def of(config: dict[str, Any], strategy: object = None) -> Task:
@@ -37,7 +33,7 @@ def of(config: dict[str, Any], strategy: object = None) -> Task:
     spec = ClusterSpec(config.get("cluster") or {})
     if not spec:
         return _alone(spec, config)
-    if isinstance(strategy, MultiWorkerMirroredStrategy) and MASTER not in spec.jobs:
+    if isinstance(strategy, MultiWorkerMirroredStrategy):
         return _in_step(spec, config)
     kind, number = _named(spec, config)
     if kind == EVALUATOR:  # it is in no cluster: it sees what others train in their checkpoints only
@@ -131,8 +127,12 @@ def variables_on_servers(config: RunConfig) -> Callable[[Operation], str] | None
 
 
 def start_server(config: RunConfig) -> Server:
-    """The server of this task, which others find at the address that the cluster has for it. Its sessions bring their own filters."""
+    """The server of this task, which others find at the address that the cluster has for it: one of a process, however often it trains. Its
+    sessions bring their own filters."""
     if not config.cluster_spec or not config.task_type or config.task_id is None:
         raise RuntimeError("Could not start server; be sure to specify cluster_spec, task_type, and task in RunConfig or set the TF_CONFIG "
                            "environment variable.")
-    return Server(config.cluster_spec, job_name=config.task_type, task_index=config.task_id, protocol=config.protocol)
+    task = (json.dumps(config.cluster_spec.as_dict(), sort_keys=True), config.task_type, config.task_id, config.protocol)
+    if task not in _servers:
+        _servers[task] = Server(config.cluster_spec, job_name=config.task_type, task_index=config.task_id, protocol=config.protocol)
+    return _servers[task]

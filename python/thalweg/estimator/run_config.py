@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
+from thalweg.cluster.cluster_resolver import config_of_environment
 from thalweg.estimator import cluster_tasks
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class RunConfig:
         if experimental_distribute is not None:
             train_distribute = train_distribute or experimental_distribute.train_distribute
             eval_distribute = eval_distribute or experimental_distribute.eval_distribute
-        told = cluster_tasks.told()
+        told = config_of_environment()
         model_dir = _one_folder(model_dir, told.get("model_dir"))
         self._task, self._service = cluster_tasks.of(told, train_distribute), told.get("service")
         if session_config is None:

@@ -8,6 +8,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from thalweg.cluster.cluster_resolver import config_of_environment
 from thalweg.distribute.multi_worker import MultiWorkerMirroredStrategy
 from thalweg.estimator import cluster_tasks
 from thalweg.graph.graph import GraphKeys
@@ -127,7 +128,7 @@ _DELAY_OF_WORKER, _LONGEST_DELAY = 5, 60  # seconds: workers begin one after the
 
 def _train_in_cluster(estimator, train_spec, eval_spec):
     config = estimator.config
-    if config.master and cluster_tasks.told().get("environment") != "google":  # which brings servers of its own
+    if config.master and config_of_environment().get("environment") != "google":  # which brings servers of its own
         cluster_tasks.start_server(config)
     if config.task_type == cluster_tasks.MASTER:
         train_and_measure(estimator, train_spec, eval_spec)

@@ -115,12 +115,18 @@ def custom_gradient(f: Callable[..., object]) -> Callable[..., Any]:
                         or control_flow_is_functions and state.context is not None)
         variables = _variables_of(graph, results, given + tensors, first, inside_alone)
         handles = [apply("Identity", [v._ref_tensor]) for v in variables]
-        outputs = [apply("Identity", [r]) for r in results]
-        node = _Node(tensors + handles, outputs, _with_variables(gradient, variables) if variables else gradient)
-        for output in outputs:
-            graph.__dict__.setdefault("_custom_nodes", {})[output.op._id] = node
+        outputs = with_gradient(tensors + handles, results, _with_variables(gradient, variables) if variables else gradient)
         return nest.pack_sequence_as(result, outputs)
     return decorated
+
+
+def with_gradient(inputs: Sequence[Tensor], results: Sequence[Tensor], gradient: Callable[..., object]) -> list[Tensor]:
+    """The results, through which gradients come to the inputs by a function of those of the results; nothing else is looked for."""
+    outputs = [apply("Identity", [r]) for r in results]
+    node = _Node(inputs, outputs, gradient)
+    for output in outputs:
+        output.graph.__dict__.setdefault("_custom_nodes", {})[output.op._id] = node
+    return outputs
 
 
 def _variables_of(graph, results, args, first, inside_alone):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg import messages
+from thalweg.cluster.cluster_resolver import config_of_environment
 from thalweg.cluster.server import ClusterSpec
 from thalweg.estimator import cluster_tasks, run_config
 
@@ -32,7 +33,7 @@ class RunConfig(run_config.RunConfig):
         for name in run_config._CHANGEABLE:
             setattr(self, "_" + name, given.get(name))
         self._check()
-        self._read(cluster_tasks.told(), master, evaluation_master)
+        self._read(config_of_environment(), master, evaluation_master)
         self.tf_config = messages.ConfigProto(
             log_device_placement=log_device_placement, inter_op_parallelism_threads=num_cores, intra_op_parallelism_threads=num_cores,
             gpu_options=messages.GPUOptions(per_process_gpu_memory_fraction=gpu_memory_fraction))
