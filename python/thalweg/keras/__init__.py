@@ -8,7 +8,7 @@ from thalweg.base import later, names
 from thalweg.keras import loading
 
 # Modules that are public under their own name.
-_MODULES = ("activations", "constraints", "initializers", "optimizers", "regularizers", "utils")
+_MODULES = ("activations", "constraints", "experimental", "initializers", "optimizers", "regularizers", "utils")
 # Those of which the names come from the package.
 _NAMESPACES = frozenset(("applications", "backend", "callbacks", "datasets", "layers", "losses", "metrics", "models", "preprocessing", "wrappers"))
 _NESTED = frozenset(("applications", "datasets", "preprocessing", "wrappers"))  # those that have such namespaces themselves

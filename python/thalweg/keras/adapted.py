@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from thalweg import dtypes
 from thalweg.autograph import conversion
 from thalweg.graph.graph import name_scope
 from thalweg.graph.shapes import Dimension, TensorShape
-from thalweg.keras import batches, graph_backend, initializers, utils
+from thalweg.keras import batches, checkpoints, graph_backend, initializers, saved_models, utils
 from thalweg.variables.variables import Variable, VariableAggregation, VariableSynchronization
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def _add_weight(self, name=None, shape=None, dtype=None, initializer=None, regul
             self.add_loss(regularizer(weight))
     (self._trainable_weights if trainable else self._non_trainable_weights).append(weight)
     weight._tracked = True
+    self.__dict__.setdefault("_weight_names", {})[name or "Variable"] = weight
     return weight
 
 
@@ -134,6 +136,9 @@ def _change_base_layer(module):
     def __init__(self, trainable=True, name=None, dtype=None, dynamic=False, **kwargs):
         if dynamic:
             raise NotImplementedError("dynamic=True of tf.keras.layers.Layer is not implemented in Thalweg, which runs graphs")
+        if kwargs.pop("time_major", False):  # what recurrent layers of 1.15 write into their configurations
+            raise NotImplementedError("time_major=True of recurrent layers of tf.keras is not implemented in Thalweg")
+        kwargs.pop("implementation", None)  # of locally connected layers, which there is one of here
         before["__init__"](self, trainable=trainable, name=name or _unique_name(type(self)),
                            dtype=None if dtype is None else dtypes.as_dtype(dtype).name, **kwargs)
         _wrap_methods(self)
@@ -170,11 +175,13 @@ def _change_base_layer(module):
     Layer.trainable_variables = property(lambda self: self.trainable_weights)
     Layer.non_trainable_variables = property(lambda self: self.non_trainable_weights)
     Layer.variables = property(lambda self: self.weights)
+    Layer._checkpoint_parts = checkpoints.parts
 
 
 def _change_network(module):
     Network = module.Network
-    base_init, save_weights, init_graph_network = Network._base_init, Network.save_weights, Network._init_graph_network
+    base_init, init_graph_network = Network._base_init, Network._init_graph_network
+    save_weights, load_weights = Network.save_weights, Network.load_weights
 
     def _init_graph_network(self, inputs, outputs, *args, **kwargs):
         try:
@@ -190,20 +197,34 @@ def _change_network(module):
         _wrap_methods(self)
 
     def save(self, filepath, overwrite=True, include_optimizer=True, save_format=None, signatures=None, options=None):
-        if not self._is_graph_network:
-            raise NotImplementedError("A model that is a class of the program has no configuration that could be saved: save_weights keeps "
-                                      "its weights in a file whose name ends in .h5")
-        _library("models").save_model(self, filepath, overwrite, include_optimizer, save_format=save_format)
+        _library("models").save_model(self, filepath, overwrite, include_optimizer, save_format, signatures, options)
 
     def save_weights_of_format(self, filepath, overwrite=True, save_format=None):
-        if save_format in ("tf", "tensorflow") or save_format is None and isinstance(filepath, str) and \
-                not filepath.endswith((".h5", ".keras", ".hdf5")):
-            raise NotImplementedError("Weights of tf.keras models are saved as HDF5 in Thalweg, not as checkpoints: give save_format='h5' "
-                                      "or a name that ends in .h5")
-        save_weights(self, filepath, overwrite)
+        if save_format not in (None, "h5", "hdf5", "keras", "tf", "tensorflow"):
+            raise ValueError(f'Unknown format "{save_format}". Was expecting one of {{"tf", "h5"}}.')
+        if save_format in ("h5", "hdf5", "keras") or save_format is None and checkpoints.is_hdf5(filepath):
+            save_weights(self, filepath, overwrite)
+            return
+        if checkpoints.is_hdf5(filepath):
+            raise ValueError(f'save_weights got save_format="tf"/"tensorflow", but the filepath ("{filepath}") looks like an HDF5 file: omit '
+                             "the \".h5\"/\".keras\" when saving in TensorFlow format")
+        path = os.fsdecode(filepath)
+        if overwrite or not os.path.exists(path + ".index") or _library("engine.saving").ask_to_proceed_with_overwrite(path + ".index"):
+            checkpoints.save(self, path)
+
+    def load_weights_of_format(self, filepath, by_name=False, **kwargs):
+        is_path = isinstance(filepath, (str, os.PathLike))
+        if not is_path or checkpoints.is_hdf5(filepath) or os.path.isfile(filepath) and not os.path.exists(os.fsdecode(filepath) + ".index"):
+            return load_weights(self, filepath, by_name, **kwargs)
+        if by_name:
+            raise NotImplementedError("Weights may only be loaded based on topology into Models when loading TensorFlow-formatted weights (got "
+                                      "by_name=True to load_weights).")
+        return checkpoints.load(self, os.fsdecode(filepath))
 
     Network._init_graph_network = _init_graph_network
-    Network._base_init, Network.save, Network.save_weights = _base_init, save, save_weights_of_format
+    Network._base_init, Network.save = _base_init, save
+    Network.save_weights, Network.load_weights = save_weights_of_format, load_weights_of_format
+    Network._checkpoint_parts = lambda self: checkpoints.parts(self, is_model=True)
     Network.uses_learning_phase = property(lambda self: True)
     Network.weights = property(lambda self: [w for layer in self.layers for w in layer.weights])
     Network.trainable_variables = property(lambda self: self.trainable_weights)
@@ -220,6 +241,33 @@ def _change_recurrent(module):
                     kwargs.setdefault("recurrent_activation", "hard_sigmoid")
                 _before(self, *args, **kwargs)
             cls.__init__ = functools.wraps(before)(__init__)
+
+
+def _change_input_layer(module):
+    """Configurations that 1.15 wrote say that an input is not ragged."""
+    before = module.InputLayer.__init__
+
+    @functools.wraps(before)
+    def __init__(self, *args, ragged=False, **kwargs):
+        if ragged:
+            raise NotImplementedError("ragged=True of tf.keras.layers.InputLayer is not implemented in Thalweg")
+        before(self, *args, **kwargs)
+    module.InputLayer.__init__ = __init__
+
+
+def _change_normalization(module):
+    """Configurations that 1.15 wrote have a list of one axis."""
+    before = module.BatchNormalization.__init__
+
+    @functools.wraps(before)
+    def __init__(self, *args, **kwargs):
+        axis = kwargs.get("axis")
+        if isinstance(axis, (list, tuple)):
+            if len(axis) != 1:
+                raise NotImplementedError(f"BatchNormalization over several axes, {list(axis)}, is not implemented in Thalweg")
+            kwargs["axis"] = axis[0]
+        before(self, *args, **kwargs)
+    module.BatchNormalization.__init__ = __init__
 
 
 def _metric_name(metric, weighted=False):
@@ -389,15 +437,27 @@ def _change_saving(module):
     save_model, load_model = module.save_model, module.load_model
 
     def save_model_of_format(model, filepath, overwrite=True, include_optimizer=True, save_format=None, signatures=None, options=None):
-        if save_format in ("tf", "tensorflow") or signatures is not None:
-            raise NotImplementedError("tf.keras models are saved as HDF5 in Thalweg: SavedModels of them are not implemented; "
-                                      "tf.saved_model.simple_save writes one of the model's inputs and outputs")
-        save_model(model, filepath, overwrite, include_optimizer)
+        if save_format not in (None, "h5", "hdf5", "keras", "tf", "tensorflow"):
+            raise ValueError(f'Unknown format "{save_format}". Was expecting one of {{"tf", "h5"}}.')
+        if save_format in ("tf", "tensorflow"):
+            if checkpoints.is_hdf5(filepath):
+                raise ValueError(f"{filepath} is the name of an HDF5 file, but save_format is 'tf': a SavedModel is a folder")
+            saved_models.save(model, os.fsdecode(filepath), overwrite, include_optimizer, signatures)
+        elif signatures is not None:
+            raise ValueError("`signatures` are of SavedModels: give save_format='tf'")
+        elif not model._is_graph_network:
+            raise NotImplementedError("A model that is a class of the program has no configuration that could be saved: save_weights keeps "
+                                      "its weights")
+        else:
+            save_model(model, filepath, overwrite, include_optimizer)
 
     def load_model_of_format(filepath, custom_objects=None, compile=True):
-        if isinstance(filepath, str) and thalweg.gfile.IsDirectory(filepath):
-            raise NotImplementedError(f"{filepath} is a directory: tf.keras models are loaded from HDF5 files in Thalweg; "
-                                      "tf.saved_model.load runs a SavedModel by its signatures")
+        if isinstance(filepath, (str, os.PathLike)):
+            path = os.fsdecode(filepath)
+            if os.path.isdir(path):
+                return saved_models.load(path, custom_objects, compile)
+            if not os.path.exists(path):
+                raise OSError(f"SavedModel file does not exist at: {path}: neither a folder nor an HDF5 file is there")
         return load_model(filepath, custom_objects=custom_objects, compile=compile)
     module.save_model = functools.wraps(save_model)(save_model_of_format)
     module.load_model = functools.wraps(load_model)(load_model_of_format)
@@ -415,12 +475,14 @@ def _change_data_utils(module):
 CHANGES = {
     "callbacks.callbacks": _change_callbacks,
     "engine.base_layer": _change_base_layer,
+    "engine.input_layer": _change_input_layer,
     "engine.network": _change_network,
     "engine.saving": _change_saving,
     "engine.training": batches.change_training,
     "engine.training_arrays": _change_training_arrays,
     "engine.training_generator": _change_training_generator,
     "engine.training_utils": _change_training_utils,
+    "layers.normalization": _change_normalization,
     "layers.recurrent": _change_recurrent,
     "losses": _change_losses,
     "utils.data_utils": _change_data_utils,

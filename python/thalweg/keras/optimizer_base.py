@@ -26,7 +26,7 @@ class Optimizer:
     `_resource_apply_dense` and `_resource_apply_sparse`."""
 
     def __init__(self, name: str, **kwargs: Any) -> None:
-        self.__dict__.update(_hyper={}, _made={}, _slots={}, _weights=[], _shared={}, _name=name, _iterations=None)
+        self.__dict__.update(_hyper={}, _made={}, _added={}, _slots={}, _weights=[], _shared={}, _name=name, _iterations=None)
         for key, value in kwargs.items():
             if key not in ("clipnorm", "clipvalue", "lr", "decay"):
                 raise TypeError(f"Unexpected keyword argument passed to optimizer: {key}")
@@ -118,12 +118,17 @@ class Optimizer:
         """What add_slot made."""
         return self._slots[var][slot_name]
 
+    def get_slot_names(self) -> list[str]:
+        """The names of the slots that were made."""
+        return list(dict.fromkeys(name for made in self._slots.values() for name in made))
+
     def add_weight(self, name: str, shape: object = (), dtype: DTypeLike | None = None, initializer: object = "zeros",
                    trainable: bool = False) -> Variable:
         """A variable of the optimizer of its own."""
         first = initializers.made(initializer)
         dtype = dtypes.as_dtype(dtype or "float32")
         self._weights.append(self._new_variable(name, lambda: first(shape, dtype=dtype), dtype))
+        self._added[name] = self._weights[-1]
         return self._weights[-1]
 
     @property
@@ -148,6 +153,20 @@ class Optimizer:
             if tuple(variable.shape.as_list()) != np.shape(value):
                 raise ValueError(f"Optimizer weight shape {variable.shape} not compatible with provided weight shape {np.shape(value)}")
         graph_backend.batch_set_value(zip(self._weights, weights))
+
+    # ---- checkpoints (training/object_checkpoints.py) ----
+    def _checkpoint_parts(self):
+        return {**({} if self._iterations is None else {"iter": self._iterations}), **self._added, **self._made}
+
+    def _checkpoint_slots(self):
+        return [(name, variable, value) for variable, made in self._slots.items() for name, value in made.items()]
+
+    def _make_checkpoint_slots(self, variables):
+        _ = self.iterations
+        for hyper in self._hyper:
+            self._get_hyper(hyper)
+        if variables:
+            self._create_slots(variables)
 
     # ---- gradients ----
     def _clipped(self, gradients):

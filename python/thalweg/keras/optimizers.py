@@ -369,6 +369,9 @@ class TFOptimizer(Optimizer):
         super().__init__(type(optimizer).__name__)
         self.optimizer = optimizer
 
+    def _checkpoint_parts(self):
+        return {**super()._checkpoint_parts(), "optimizer": self.optimizer}
+
     def get_updates(self, loss: Tensor, params: Sequence[Variable]) -> list[Operation]:
         """What a step of training does."""
         return [self.optimizer.apply_gradients(self.optimizer.compute_gradients(loss, var_list=params), global_step=self.iterations)]

@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoint: variables saved by the attributes that lead to them, in TensorFlow's files, where operations run at once."""
+"""Checkpoint: variables saved by the attributes that lead to them, in TensorFlow's files.
+
+What is no list, dictionary, module or optimizer of `tf.train` says itself what it leads to: `_checkpoint_parts()` gives {name: value}. An
+optimizer of another kind has `_checkpoint_slots()`, [(name of the slot, variable, its value)], and `_make_checkpoint_slots(variables)`,
+which makes them where it was not used yet."""
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from thalweg import dtypes, errors, messages
 from thalweg.graph import graph as graph_module
-from thalweg.graph.ops import apply, constant
-from thalweg.saving import checkpoint_files
+from thalweg.graph.default_session import get_default_session
+from thalweg.graph.ops import apply
+from thalweg.graph.session import Session
+from thalweg.operations.array_ops import placeholder
+from thalweg.saving import checkpoint_files, checkpoint_utils
 from thalweg.training.optimizer import Optimizer
 from thalweg.variables.module import Module
-from thalweg.variables.variables import Variable
+from thalweg.variables.variables import Variable, is_variable_initialized
 
 if TYPE_CHECKING:
     from typing import Any
@@ -32,7 +41,11 @@ def _is_kept(value):
         return any(map(_is_kept, value.values()))
     if isinstance(value, (list, tuple)):
         return any(map(_is_kept, value))
-    return isinstance(value, (Variable, Module, Optimizer, Checkpoint))
+    return isinstance(value, (Variable, Module, Optimizer, Checkpoint)) or hasattr(value, "_checkpoint_parts")
+
+
+def _is_optimizer(value):
+    return isinstance(value, Optimizer) or hasattr(value, "_checkpoint_slots")
 
 
 def _parts(value):
@@ -43,6 +56,8 @@ def _parts(value):
         return {name: v for (name, _), v in value._non_slot_dict.items()}
     if isinstance(value, (list, tuple)):
         return {str(i): v for i, v in enumerate(value) if _is_kept(v)}
+    if hasattr(value, "_checkpoint_parts"):
+        return value._checkpoint_parts()
     items = value if isinstance(value, dict) else vars(value)
     return {str(name): items[name] for name in sorted(items, key=str) if _is_kept(items[name])}
 
@@ -66,15 +81,23 @@ def _nodes(root):
                 known[id(value)] = _Node(value, path, len(found))
                 found.append(known[id(value)])
     slots = []
-    for optimizer in [n for n in found if isinstance(n.value, Optimizer)]:
-        for slot in optimizer.value.get_slot_names():
-            for variable in [n for n in found if isinstance(n.value, Variable)]:
-                value = optimizer.value.get_slot(variable.value, slot)
-                if value is not None and id(value) not in known:
-                    node = known[id(value)] = _Node(value, f"{variable.path}/.OPTIMIZER_SLOT/{optimizer.path}/{_escaped(slot)}", len(found))
-                    found.append(node)
-                    slots.append((optimizer, slot, variable, node))
+    for optimizer in [n for n in found if _is_optimizer(n.value)]:
+        for slot, variable, value in _slots_of(optimizer.value, [n.value for n in found if isinstance(n.value, Variable)]):
+            original = known.get(id(variable))
+            if original is not None and id(value) not in known:
+                path = f"{original.path}/.OPTIMIZER_SLOT/{optimizer.path}/{_escaped(slot)}"
+                node = known[id(value)] = _Node(value, path, len(found))
+                found.append(node)
+                slots.append((optimizer, slot, original, node))
     return found, slots, known
+
+
+def _slots_of(optimizer, variables):
+    """[(name, variable, value)] of an optimizer's slots."""
+    if not isinstance(optimizer, Optimizer):
+        return optimizer._checkpoint_slots()
+    rows = [(slot, v, optimizer.get_slot(v, slot)) for slot in optimizer.get_slot_names() for v in variables]
+    return [row for row in rows if row[2] is not None]
 
 
 def _message(found, slots, known):
@@ -91,11 +114,112 @@ def _message(found, slots, known):
     return made
 
 
+def object_graph(root: Any) -> tuple[messages.TrackableObjectGraph, dict[str, Variable]]:
+    """What leads to what from `root`, and {key: variable} of what a checkpoint of it holds."""
+    found, slots, known = _nodes(root)
+    return _message(found, slots, known), {n.key: n.value for n in found if n.key is not None}
+
+
+def write_objects(path: str, root: Any, session: Session | None = None) -> None:
+    """Writes what `root` leads to as a checkpoint; in graphs with the values that it has in a session."""
+    objects, variables = object_graph(root)
+    keys = sorted(variables)
+    if os.path.dirname(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    names = [_OBJECTS, *keys]
+    if graph_module.get_default_graph()._executes:
+        values = [variables[key]._as_tensor() for key in keys]
+        apply("SaveV2", [path, names, [""] * len(names), [np.array(objects.SerializeToString(), object), *values]])
+        return
+    values = session.run([variables[key] for key in keys])
+    with graph_module.Graph().as_default(), Session() as writer:  # the graph of the program stays as it is
+        fed = [placeholder(dtypes.string, shape=()), *(placeholder(variables[key].dtype.base_dtype) for key in keys)]
+        saved = apply("SaveV2", [path, names, [""] * len(names), fed])
+        writer.run(saved, dict(zip(fed, [objects.SerializeToString(), *values])))
+
+
+class ObjectReader:
+    """A checkpoint of objects, and what of it belongs to which variable of a program.
+
+    Parameters
+    ----------
+    path : str
+        The checkpoint.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such checkpoint.
+    ValueError
+        If it was not written by objects (as `Saver` writes).
+    """
+
+    def __init__(self, path: str) -> None:
+        self._reader = checkpoint_utils.NewCheckpointReader(path)
+        if not self._reader.has_tensor(_OBJECTS):
+            raise ValueError(f"The checkpoint {path} has variables by their names, not objects: tf.train.Saver reads it")
+        self.objects = messages.TrackableObjectGraph.FromString(self._reader.get_tensor(_OBJECTS))
+        self._path = path
+
+    def values(self, root: Any) -> tuple[list[tuple[Variable, Any]], RestoreStatus]:
+        """[(variable, its value)] of what `root` leads to and the checkpoint has, and how much that is. ValueError where shapes differ."""
+        matched, pending = {}, [(0, root)]
+        while pending:
+            number, value = pending.pop(0)
+            if number in matched:
+                continue
+            matched[number] = value
+            if not _is_optimizer(value):  # they may make their variables first
+                parts = _parts(value)
+                pending += [(c.node_id, parts[c.local_name]) for c in self.objects.nodes[number].children if c.local_name in parts]
+        for number, optimizer in [(n, v) for n, v in matched.items() if _is_optimizer(v)]:
+            self._match_optimizer(number, optimizer, matched)
+        found = []
+        for number, value in matched.items():
+            for attribute in self.objects.nodes[number].attributes:
+                if isinstance(value, Variable) and attribute.name == _VALUE:
+                    found.append((value, self._value(value, attribute.checkpoint_key)))
+        here = {id(n.value) for n in _nodes(root)[0] if n.key is not None}
+        return found, RestoreStatus({i for i, n in enumerate(self.objects.nodes) if n.attributes} - set(matched),
+                                    here - set(map(id, matched.values())), len(self.objects.nodes))
+
+    def _match_optimizer(self, number, optimizer, matched):
+        """An optimizer that has not been used yet makes its variables."""
+        node = self.objects.nodes[number]
+        variables = [matched[row.original_variable_node_id] for row in node.slot_variables if row.original_variable_node_id in matched]
+        variables = list({id(v): v for v in variables}.values())
+        if isinstance(optimizer, Optimizer):
+            if variables:
+                optimizer._create_slots(variables)
+        elif node.children:
+            optimizer._make_checkpoint_slots(variables)
+        parts = _parts(optimizer)
+        for child in node.children:
+            if child.local_name not in parts:
+                continue
+            matched[child.node_id] = parts[child.local_name]
+            if _is_optimizer(parts[child.local_name]):
+                self._match_optimizer(child.node_id, parts[child.local_name], matched)
+        present = {(slot, id(v)): value for slot, v, value in _slots_of(optimizer, variables)}
+        for row in node.slot_variables:
+            slot = present.get((row.slot_name, id(matched.get(row.original_variable_node_id))))
+            if slot is not None:
+                matched[row.slot_variable_node_id] = slot
+
+    def _value(self, variable, key):
+        value = np.asarray(self._reader.get_tensor(key))
+        if not variable.shape.is_compatible_with(value.shape):
+            raise ValueError(f"{key} in the checkpoint {self._path} has the shape {list(value.shape)}, the variable "
+                             f"{variable.name} {variable.shape.as_list()}")
+        return value
+
+
 class Checkpoint:
     """Checkpoint(model=model, optimizer=optimizer): saves the variables that the attributes lead to, by the names of these.
 
-    Attributes and items that count are variables, modules, optimizers, checkpoints, and lists and dictionaries of them. What is restored
-    must be there already, but for the slots of optimizers. Only where operations run at once.
+    Attributes and items that count are variables, modules, models and layers, optimizers, checkpoints, and lists and dictionaries of them.
+    What is restored must be there already, but for the slots of optimizers. In graphs the values are those of a session: the one that is
+    given, or the default one.
 
     Parameters
     ----------
@@ -110,9 +234,6 @@ class Checkpoint:
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        if not graph_module.get_default_graph()._executes:
-            raise NotImplementedError("tf.train.Checkpoint works where operations run at once (tf.enable_eager_execution()); in graphs "
-                                      "tf.train.Saver saves variables by their names")
         for name, value in kwargs.items():
             if not _is_kept(value) and not isinstance(value, (list, tuple, dict)):
                 raise ValueError("`Checkpoint` was expecting a trackable object (an object derived from `TrackableBase`), got "
@@ -132,63 +253,58 @@ class Checkpoint:
         made = {name: value for name, value in vars(self).items() if name != "_counter"}
         return {**made, "save_counter": self.save_counter}
 
-    def write(self, file_prefix: PathLike, session: object = None) -> str:
+    def write(self, file_prefix: PathLike, session: Session | None = None) -> str:
         """Writes the variables; gives the path, which no number is added to."""
         path = os.fsdecode(file_prefix)
-        if os.path.dirname(path):
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-        found, slots, known = _nodes(self._root())
-        rows = sorted((n.key, n.value._as_tensor()) for n in found if n.key is not None)
-        objects = constant(_message(found, slots, known).SerializeToString(), dtypes.string)
-        names, values = [_OBJECTS, *(key for key, _ in rows)], [objects, *(value for _, value in rows)]
-        apply("SaveV2", [path, names, [""] * len(names), values])
+        root = self._root()
+        write_objects(path, root, self._counted(session))
         return path
 
-    def save(self, file_prefix: PathLike, session: object = None) -> str:
+    def _counted(self, session):
+        """The session of a call, in which the counter has a value; None where operations run at once."""
+        if graph_module.get_default_graph()._executes:
+            return None
+        session = _session_of(session)
+        counter = self.save_counter
+        with session.graph.as_default():
+            if not session.run(is_variable_initialized(counter)):
+                session.run(counter.initializer)
+        return session
+
+    def _next_number(self, session):
+        session, counter = self._counted(session), self.save_counter
+        if session is None:
+            return int(counter.assign_add(1))
+        number = int(session.run(counter)) + 1
+        counter.load(number, session)
+        return number
+
+    def save(self, file_prefix: PathLike, session: Session | None = None) -> str:
         """Writes the variables to a checkpoint of the next number, which latest_checkpoint() gives from then on."""
-        self.save_counter.assign_add(1)
-        path = self.write(f"{os.fsdecode(file_prefix)}-{int(self.save_counter)}")
+        path = self.write(f"{os.fsdecode(file_prefix)}-{self._next_number(session)}", session)
         checkpoint_files.update_checkpoint_state(os.path.dirname(path), path, [path])
         return path
 
     def restore(self, save_path: PathLike | None) -> RestoreStatus:
-        """Sets the variables to what a checkpoint holds; says in its result how much of it there was."""
+        """Sets the variables to what a checkpoint holds; says in its result how much of it there was. In graphs they are set when
+        `run_restore_ops` or `initialize_or_restore` of the result is called."""
         if save_path is None:
             return RestoreStatus(set(), set(), 0)
-        path = os.fsdecode(save_path)
-        objects = messages.TrackableObjectGraph.FromString(apply("RestoreV2", [path, [_OBJECTS], [""]], {"dtypes": [dtypes.string]})[0].numpy())
-        matched, pending = {}, [(0, self._root())]
-        while pending:
-            number, value = pending.pop(0)
-            if number in matched:
-                continue
-            matched[number] = value
-            if not isinstance(value, Optimizer):  # they may make their variables first
-                parts = _parts(value)
-                pending += [(c.node_id, parts[c.local_name]) for c in objects.nodes[number].children if c.local_name in parts]
-        for number, value in [(n, v) for n, v in matched.items() if isinstance(v, Optimizer)]:
-            self._make_slots(objects, value, number, matched)
-            parts = _parts(value)
-            matched.update({c.node_id: parts[c.local_name] for c in objects.nodes[number].children if c.local_name in parts})
-            for row in objects.nodes[number].slot_variables:
-                variable = matched.get(row.original_variable_node_id)
-                if variable is not None and value.get_slot(variable, row.slot_name) is not None:
-                    matched[row.slot_variable_node_id] = value.get_slot(variable, row.slot_name)
-        for number, value in matched.items():
-            for attribute in objects.nodes[number].attributes:
-                if isinstance(value, Variable) and attribute.name == _VALUE:
-                    value.assign(apply("RestoreV2", [path, [attribute.checkpoint_key], [""]], {"dtypes": [value.dtype.base_dtype]})[0])
-        here = {id(n.value) for n in _nodes(self._root())[0] if n.key is not None}
-        return RestoreStatus({i for i, n in enumerate(objects.nodes) if n.attributes} - set(matched), here - set(map(id, matched.values())),
-                             len(objects.nodes))
+        root = self._root()
+        values, status = ObjectReader(os.fsdecode(save_path)).values(root)
+        if graph_module.get_default_graph()._executes:
+            for variable, value in values:
+                variable.assign(value)
+        else:
+            status._values, status._here = values, list(object_graph(root)[1].values())
+        return status
 
-    @staticmethod
-    def _make_slots(objects, optimizer, number, matched):
-        """An optimizer that has not been used yet makes its variables."""
-        variables = [matched[row.original_variable_node_id] for row in objects.nodes[number].slot_variables
-                     if row.original_variable_node_id in matched]
-        if variables:
-            optimizer._create_slots(variables)
+
+def _session_of(session):
+    session = session or get_default_session()
+    if session is None:
+        raise ValueError("A tf.train.Checkpoint of a graph needs a session: give `session`, or call it within `with tf.Session():`")
+    return session
 
 
 class RestoreStatus:
@@ -196,6 +312,8 @@ class RestoreStatus:
 
     def __init__(self, unused: set[int], untouched: set[int], count: int) -> None:
         self._unused, self._untouched, self._count = unused, untouched, count
+        self._values: list[tuple[Variable, Any]] = []  # of a graph, what is set in a session later
+        self._here: list[Variable] = []
 
     def assert_consumed(self) -> RestoreStatus:
         """An AssertionError unless all of the checkpoint was restored, and it had all that there is."""
@@ -219,10 +337,22 @@ class RestoreStatus:
         """Nothing is said of what is missing."""
         return self
 
-    def run_restore_ops(self, session: object = None) -> None:
-        """They have run."""
+    def run_restore_ops(self, session: Session | None = None) -> None:
+        """Sets the variables of a graph in a session, the default one where none is given; where operations run at once it is done."""
+        if self._values:
+            session = _session_of(session)
+            for variable, value in self._values:
+                variable.load(value, session)
 
-    initialize_or_restore = run_restore_ops
+    def initialize_or_restore(self, session: Session | None = None) -> None:
+        """As run_restore_ops; variables that the checkpoint has not and that have no value get their first."""
+        if self._here:
+            session, restored = _session_of(session), {id(variable) for variable, _ in self._values}
+            with session.graph.as_default():
+                rest = [v for v in self._here if id(v) not in restored]
+                empty = [not has for has in session.run([is_variable_initialized(v) for v in rest])]
+                session.run([v.initializer for v, is_empty in zip(rest, empty) if is_empty])
+        self.run_restore_ops(session)
 
 
 class CheckpointManager:
@@ -261,8 +391,8 @@ class CheckpointManager:
 
     def save(self, checkpoint_number: int | None = None) -> str:
         """Writes one more, and removes the oldest beyond `max_to_keep`."""
-        counter = self._checkpoint.save_counter.assign_add(1)
-        path = self._checkpoint.write(f"{self._prefix}-{int(counter) if checkpoint_number is None else int(checkpoint_number)}")
+        number = self._checkpoint._next_number(None)
+        path = self._checkpoint.write(f"{self._prefix}-{number if checkpoint_number is None else int(checkpoint_number)}")
         self._kept = [p for p in self._kept if p != path] + [path]
         while self._max is not None and len(self._kept) > self._max:
             try:
