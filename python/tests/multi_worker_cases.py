@@ -227,4 +227,4 @@ elif __name__ == "__main__":
         record["estimator"] = said(started(python, [__file__, "estimator", where], TASKS, free_ports(len(TASKS))))
         record["left"] = left_in(tensorflow(), where)
         record["folders"] = sorted(n for n in os.listdir(where) if n.startswith("tmp"))
-    json.dump(record, sys.stdout, indent=1, sort_keys=True)
+    print("{\n" + ",\n".join(json.dumps(name) + ": " + json.dumps(record[name], sort_keys=True) for name in sorted(record)) + "\n}")
