@@ -270,5 +270,31 @@ TEST_F(RepeatedReadTest, WhatFindsNoRoomInMemoryIsReadLater) {
   EXPECT_EQ(next + Size(), kRecords);
 }
 
+// The value has room and its key, of a long name, has none: the value is the next one's. A step of
+// its own that fails loses its record, as it always does.
+TEST_F(RepeatedReadTest, WhatHasNoRoomForItsKeyIsReadLater) {
+  constexpr int kRecords = 20'000;
+  const std::string path = File(std::string(200, 'f'), Lines(0, kRecords));
+  for (int64_t more = 0; more < 1024; more += 64) {
+    Make("TextLineReaderV2", kRecords, true, (int64_t{4} << 20) + more);
+    Work(path);
+    EXPECT_TRUE(Run(close_names_).ok());
+    int last = -1, taken = 0, failures = 0;
+    Status status;
+    while (status = runner_->Repeat({}, kToTheEnd), status.code() == Code::kResourceExhausted) {
+      ++failures;
+      for (const std::string& record : TakeAll()) {
+        const int number = std::stoi(record);
+        ASSERT_GT(number, last);
+        last = number;
+        ++taken;
+      }
+    }
+    EXPECT_EQ(status.code(), Code::kOutOfRange) << status.ToString();
+    ASSERT_GT(failures, 0) << "the limit was not reached";
+    EXPECT_GE(taken + Size(), kRecords - failures);
+  }
+}
+
 }  // namespace
 }  // namespace thalweg
