@@ -181,6 +181,11 @@ plotting() {
 }
 
 dev_bench() {
+  if [[ " $* " = *" --help "* || " $* " = *" -h "* ]]; then python3 benchmarks/bench.py --help; return; fi
+  if ! python3 benchmarks/bench.py --check "$@"; then  # before the build, which takes minutes
+    trap - EXIT
+    exit 2
+  fi
   dev_setup tests
   [[ " $* " = *" --peers "* ]] && dev_setup peers
   [[ " $* " = *" --plot "* ]] && plotting
