@@ -16,13 +16,13 @@ from thalweg import dtypes
 from thalweg.autograph import conversion
 from thalweg.graph.graph import name_scope
 from thalweg.graph.shapes import Dimension, TensorShape
-from thalweg.keras import batches, checkpoints, graph_backend, initializers, saved_models, utils
+from thalweg.keras import batches, checkpoints, columns, graph_backend, initializers, input_dictionaries, operation_layers, saved_models, utils
 from thalweg.variables.variables import Variable, VariableAggregation, VariableSynchronization
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-_training = threading.local()  # .now: what the calls around this one were told of `training`
+_training = threading.local()  # .now: what the calls around this one were told of `training`; .depth: how many these are
 
 
 def _library(path):
@@ -66,6 +66,8 @@ def _told_shape(build):
     """`build` of a program's layer, which is given a TensorShape."""
     @functools.wraps(build)
     def told(input_shape):
+        if isinstance(input_shape, dict):
+            return build({key: TensorShape(shape) for key, shape in input_shape.items()})
         several = isinstance(input_shape, list) and input_shape and isinstance(input_shape[0], (tuple, list))
         return build([TensorShape(s) for s in input_shape] if several else TensorShape(input_shape))
     return told
@@ -86,6 +88,25 @@ def _is_library_function(function):
     return getattr(function, "__module__", "").startswith("thalweg.keras.library.")
 
 
+def _layers_in(value):
+    """The layers of a value of an attribute: itself, or those of a list or dictionary."""
+    if isinstance(value, (list, tuple)):
+        return [layer for item in value for layer in _layers_in(item)]
+    if isinstance(value, dict):
+        return [layer for item in value.values() for layer in _layers_in(item)]
+    return [value] if hasattr(value, "_inbound_nodes") else []
+
+
+def _hold_listed(layer):
+    """Makes the layers in lists and dictionaries of a program's layer its own, in the order of its attributes."""
+    if _is_library(type(layer)) or getattr(layer, "_is_graph_network", False):
+        return
+    found = [one for name, value in vars(layer).items() if name not in checkpoints.INTERNAL for one in _layers_in(value)]
+    whole = {id(one): one for one in [*found, *layer.__dict__.get("_layers", ())]}
+    if found:
+        layer.__dict__["_layers"] = list(whole.values())
+
+
 def _add_weight(self, name=None, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, constraint=None,
                 partitioner=None, use_resource=None, synchronization=VariableSynchronization.AUTO,
                 aggregation=VariableAggregation.NONE, **kwargs):
@@ -103,6 +124,7 @@ def _add_weight(self, name=None, shape=None, dtype=None, initializer=None, regul
                       trainable=trainable, use_resource=True, synchronization=synchronization, aggregation=aggregation)
     weight._keras_shape, weight._uses_learning_phase = shape, False
     if regularizer is not None:
+        weight._regularizer = regularizer
         with name_scope("weight_regularizer"):
             self.add_loss(regularizer(weight))
     (self._trainable_weights if trainable else self._non_trainable_weights).append(weight)
@@ -146,6 +168,12 @@ def _change_base_layer(module):
     def __call__(self, inputs, *args, **kwargs):
         names = inspect.getfullargspec(inspect.unwrap(self.call)).args
         kwargs.update(zip(names[2:], args))
+        inputs = input_dictionaries.flat(self, inputs, kwargs)
+        _hold_listed(self)
+        depth = getattr(_training, "depth", 0)
+        if not depth:  # within another layer's call functions of TensorFlow are that layer's
+            inputs = operation_layers.wrapped(inputs)
+        _training.depth = depth + 1
         around = getattr(_training, "now", None)
         if "training" in kwargs and "training" not in names:  # for the layers within
             _training.now = kwargs.pop("training")
@@ -153,9 +181,11 @@ def _change_base_layer(module):
         if regularizer is not None:
             self.__dict__["activity_regularizer"] = lambda x: regularizer(x) / thalweg.cast(thalweg.shape(x)[0], x.dtype)
         try:
-            return before["__call__"](self, _as_tensor(inputs), **kwargs)
+            outputs = before["__call__"](self, _as_tensor(inputs), **kwargs)
+            _hold_listed(self)  # those that its build() made
+            return outputs
         finally:
-            _training.now = around
+            _training.now, _training.depth = around, depth
             if regularizer is not None:
                 self.__dict__["activity_regularizer"] = regularizer
 
@@ -166,6 +196,7 @@ def _change_base_layer(module):
             computed = [None] * len(outputs)
         before["_add_inbound_node"](self, input_tensors, output_tensors, input_masks, output_masks, input_shapes,
                                     [_shape_of(t, c) for t, c in zip(outputs, computed)], arguments)
+        operation_layers.keep(outputs)
 
     for changed in (__init__, __call__, _add_inbound_node):
         setattr(Layer, changed.__name__, changed)
@@ -184,6 +215,8 @@ def _change_network(module):
     save_weights, load_weights = Network.save_weights, Network.load_weights
 
     def _init_graph_network(self, inputs, outputs, *args, **kwargs):
+        inputs = [inputs[key] for key in sorted(inputs)] if isinstance(inputs, dict) else inputs
+        outputs = operation_layers.wrapped(outputs)
         try:
             init_graph_network(self, inputs, outputs, *args, **kwargs)
         except (AttributeError, ValueError) as error:
@@ -225,6 +258,12 @@ def _change_network(module):
     Network._base_init, Network.save = _base_init, save
     Network.save_weights, Network.load_weights = save_weights_of_format, load_weights_of_format
     Network._checkpoint_parts = lambda self: checkpoints.parts(self, is_model=True)
+    layers = Network.layers
+
+    def held(self):
+        _hold_listed(self)
+        return layers.fget(self)
+    Network.layers = property(held)
     Network.uses_learning_phase = property(lambda self: True)
     Network.weights = property(lambda self: [w for layer in self.layers for w in layer.weights])
     Network.trainable_variables = property(lambda self: self.trainable_weights)
@@ -252,6 +291,7 @@ def _change_input_layer(module):
         if ragged:
             raise NotImplementedError("ragged=True of tf.keras.layers.InputLayer is not implemented in Thalweg")
         before(self, *args, **kwargs)
+        operation_layers.keep(self._inbound_nodes[0].output_tensors)
     module.InputLayer.__init__ = __init__
 
 
@@ -295,6 +335,15 @@ def _change_losses(module):
         return -proximity(y_true, y_pred, axis=axis)
     module.cosine_similarity = module.cosine_proximity = cosine_proximity
     module.CosineSimilarity = CosineSimilarity
+
+
+def _change_training(module):
+    input_dictionaries.change_model(module)
+    batches.change_training(module)
+
+
+def _change_layers(module):
+    module.DenseFeatures, module.TensorFlowOpLayer = columns.dense_features(), operation_layers.operation_layer()
 
 
 def _change_callbacks(module):
@@ -478,10 +527,12 @@ CHANGES = {
     "engine.input_layer": _change_input_layer,
     "engine.network": _change_network,
     "engine.saving": _change_saving,
-    "engine.training": batches.change_training,
+    "engine.sequential": input_dictionaries.change_sequential,
+    "engine.training": _change_training,
     "engine.training_arrays": _change_training_arrays,
     "engine.training_generator": _change_training_generator,
     "engine.training_utils": _change_training_utils,
+    "layers": _change_layers,
     "layers.normalization": _change_normalization,
     "layers.recurrent": _change_recurrent,
     "losses": _change_losses,
