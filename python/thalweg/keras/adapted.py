@@ -561,6 +561,11 @@ def _change_data_utils(module):
     module.Sequence = utils.Sequence
 
 
+def _change_layers(module):
+    """Layers that the package has not."""
+    module.LayerNormalization = _library("layers.normalization").LayerNormalization
+
+
 CHANGES = {
     "callbacks.callbacks": _change_callbacks,
     "engine.base_layer": _change_base_layer,
@@ -571,6 +576,7 @@ CHANGES = {
     "engine.training_arrays": _change_training_arrays,
     "engine.training_generator": _change_training_generator,
     "engine.training_utils": _change_training_utils,
+    "layers": _change_layers,
     "layers.core": _change_core,
     "layers.normalization": _change_normalization,
     "layers.recurrent": _change_recurrent,
