@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "thalweg/api/device_count.h"
 #include "thalweg/api/handles.h"
 #include "thalweg/api/host_environment.h"
 #include "thalweg/api/registries.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "thalweg/api/device_count.h"
 #include "thalweg/api/handles.h"
 #include "thalweg/api/registries.h"
 #include "thalweg/base/thread.h"
