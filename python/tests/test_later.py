@@ -143,3 +143,20 @@ try: from tensorflow.contrib.slim.nets import mobilenet
 except ImportError as error: print("ImportError")
 """)
     assert out.splitlines() == [f"tensorflow.contrib.slim.python.slim.nets.vgg.vgg_16 {SAYS}", "ImportError"]
+
+
+def test_threads_may_ask_for_a_namespace_at_once():
+    out = launched("""
+import sys, threading
+import tensorflow as tf
+sys.setswitchinterval(1e-6)
+begin, found = threading.Barrier(8), []
+def ask():
+    begin.wait(60)
+    found.append(tf.distribute.experimental.MultiWorkerMirroredStrategy.__name__)
+threads = [threading.Thread(target=ask) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join(60)
+print(len(found))
+""")
+    assert out.splitlines() == ["8"]

@@ -135,16 +135,16 @@ def single(module_name: str) -> set[str]:
 def namespace(name: str) -> ModuleType:
     """The module of a namespace, made when it has no file."""
     full = "thalweg." + name
-    if full not in sys.modules:
-        try:
-            return importlib.import_module("thalweg." + _FILES.get(name, name))
-        except ModuleNotFoundError as error:
-            if not f"{full}.".startswith(f"{error.name}."):
-                raise
-        made = types.ModuleType(full, f"tw.{name}: other names of what is elsewhere.")
-        complete(made.__dict__)
-        sys.modules[full] = made
-    return sys.modules[full]
+    if full in sys.modules and sys.modules[full].__spec__ is None:
+        return sys.modules[full]
+    try:  # also where it is there: another thread may be importing it
+        return importlib.import_module("thalweg." + _FILES.get(name, name))
+    except ModuleNotFoundError as error:
+        if not f"{full}.".startswith(f"{error.name}."):
+            raise
+    made = types.ModuleType(full, f"tw.{name}: other names of what is elsewhere.")
+    complete(made.__dict__)
+    return sys.modules.setdefault(full, made)
 
 
 # Where names live whose namespace has no file of its own; "file=other" is `other` there.
