@@ -266,11 +266,14 @@ class NodeRunner : public Propagation<kParallel> {
     for (uint32_t i = 0; i < instr.inputs + instr.outputs; ++i) this->Drop(*current_, operands[i]);
   }
 
+  Allocator& HostAllocator() const {
+    return step_context_->host_addressable ? *step_context_->allocator
+                                           : step_context_->device->host_allocator();
+  }
   // What the strings of its outputs hold counts as the step's memory, as the tensors do.
   bool ChargeTexts(const Instr& instr, const Operand* operands) {
     for (uint32_t o = 0; o < instr.outputs; ++o) {
-      const Status status =
-          ChargeTextHeap(*step_context_->allocator, *At(operands[instr.inputs + o]));
+      const Status status = ChargeTextHeap(HostAllocator(), *At(operands[instr.inputs + o]));
       if (status.ok()) continue;
       Fail(instr, status);
       return false;
@@ -297,7 +300,7 @@ class NodeRunner : public Propagation<kParallel> {
         if (plan_.program.nodes[instr.node].may_be_dead) continue;
         status = Internal("the kernel did not set output ", o);
       } else if (HasHostBlock(output) && context_.num_inputs() > 0 && !IsHandedOn(output)) {
-        status = ChargeHostBlock(*step_context_->allocator, output);
+        status = ChargeHostBlock(HostAllocator(), output);
       }
       if (!status.ok()) {
         Fail(instr, status);

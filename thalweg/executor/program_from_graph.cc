@@ -111,7 +111,9 @@ class Builder {
       const auto at = number_.find(before);
       if (at != number_.end()) out.control_inputs.push_back(at->second);
     }
-    for (int i = 0; i < node.num_outputs(); ++i) {
+    // A scalar of a device's own memory is a block of it.
+    const bool in_handles = spec_.devices[out.device]->host_addressable();
+    for (int i = 0; i < node.num_outputs() && in_handles; ++i) {
       const size_t bytes = DTypeSize(node.output_type(i));
       const PartialShape& shape = node.output_shape(i);
       out.inline_outputs.push_back(bytes > 0 && bytes <= 8 && !node.output_is_ref(i) &&

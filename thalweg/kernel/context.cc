@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/kernel/context.h"
 
+#include "thalweg/kernel/device.h"
+#include "thalweg/tensor/allocated_block.h"
 #include "thalweg/tensor/construction.h"
 
 namespace thalweg {
+namespace {
+
+Result<Tensor> AllocateIn(const StepContext& step, DType dtype, const Shape& shape) {
+  if (!step.host_addressable) [[unlikely]]
+    return AllocateBlock(*step.allocator, dtype, shape);
+  const InterruptibleConstruction until(step.cancellation);
+  return Tensor::Allocate(*step.allocator, dtype, shape);
+}
+
+}  // namespace
 
 Tensor Context::TakeInput(int i) {
   const Operand operand = operands_[i];
@@ -13,8 +25,7 @@ Tensor Context::TakeInput(int i) {
 }
 
 Result<Tensor*> Context::AllocateOutput(int i, DType dtype, const Shape& shape) {
-  const InterruptibleConstruction until(step_->cancellation);
-  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(allocator(), dtype, shape));
+  ASSIGN_OR_RETURN(Tensor tensor, AllocateIn(*step_, dtype, shape));
   Tensor& slot = output(i);
   slot = std::move(tensor);
   return &slot;
@@ -41,9 +52,17 @@ Result<Tensor*> Context::TakeOrAllocateOutput(std::initializer_list<int> inputs,
   return AllocateOutput(i, dtype, shape);
 }
 
-Result<Tensor> Context::AllocateTemporary(DType dtype, const Shape& shape) {
+Result<Tensor*> Context::AllocateHostOutput(int i, DType dtype, const Shape& shape) {
   const InterruptibleConstruction until(step_->cancellation);
-  return Tensor::Allocate(allocator(), dtype, shape);
+  Allocator& host = step_->host_addressable ? allocator() : device().host_allocator();
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(host, dtype, shape));
+  Tensor& slot = output(i);
+  slot = std::move(tensor);
+  return &slot;
+}
+
+Result<Tensor> Context::AllocateTemporary(DType dtype, const Shape& shape) {
+  return AllocateIn(*step_, dtype, shape);
 }
 
 }  // namespace thalweg

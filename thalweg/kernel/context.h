@@ -60,13 +60,16 @@ class Context {
   template <class T>
   Result<RefPtr<T>> Resource(int i) const;
 
-  // A new output tensor. Its elements are uninitialized.
+  // A new output tensor in the device's memory. Its elements are uninitialized.
   Result<Tensor*> AllocateOutput(int i, DType dtype, const Shape& shape);
   // As AllocateOutput, but in the buffer of the first of `inputs` that can be taken and fits (same
   // byte size and element size): an element-wise kernel may then overwrite it in place. The pointer
   // of the taken input is the output's.
   Result<Tensor*> TakeOrAllocateOutput(std::initializer_list<int> inputs, int i, DType dtype,
                                        const Shape& shape);
+  // As AllocateOutput, for an output that the kernel's registration has in host memory: of a device
+  // whose own memory the host cannot address.
+  Result<Tensor*> AllocateHostOutput(int i, DType dtype, const Shape& shape);
   // Shares the tensor's buffer.
   void set_output(int i, Tensor tensor) { *At(operands_[num_inputs_ + i]) = std::move(tensor); }
   Tensor& output(int i) { return *At(operands_[num_inputs_ + i]); }

@@ -7,6 +7,7 @@
 // Errors: the device's own, which end the making of the environment; an empty list is none.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,13 +18,22 @@
 
 namespace thalweg {
 
+class KernelRegistry;
+class OpRegistry;
+
 // What an environment offers its devices, and asks of them.
 struct DeviceRequest {
   std::string job;
   int task = 0;
   int cpu_devices = 1;
+  // How many of other types, where somebody has said; a type that is not named: as the factory
+  // likes.
+  std::map<std::string, int> device_count = {};
   uint64_t incarnation = 0;     // of this life of the task
   AllocatorPtr host_allocator;  // with the environment's cap
+  // Where a device may find operations, and look for kernels and add some. Both outlive it.
+  const OpRegistry* ops = nullptr;
+  KernelRegistry* kernels = nullptr;
 };
 
 // An empty list where the machine has no such device.

@@ -80,6 +80,9 @@ struct KernelEntry {
   KernelFactory factory = nullptr;
   KernelCost cost = KernelCost::kBySize;
   bool is_async = false;
+  // Arguments of the operation, inputs and outputs, that live in host memory where the device's
+  // own memory is another. Strings, resources and variants do everywhere.
+  std::vector<std::string> host_memory;
   bool keeps_state = false;  // one object per session and node, shared by all plans (random
                              // streams, queues' kernels)
   SourceLine registered_at;
@@ -97,6 +100,11 @@ class KernelRegistry {
     }
     Registration& KeepsState() {
       entry_->keeps_state = true;
+      return *this;
+    }
+    // Shapes, axes, sizes: what Compute reads, or makes, on the host (KernelEntry::host_memory).
+    Registration& HostMemory(std::initializer_list<std::string_view> arguments) {
+      entry_->host_memory.assign(arguments.begin(), arguments.end());
       return *this;
     }
 

@@ -25,6 +25,8 @@ struct StepContext {
   int64_t step_id = 0;
   Device* device = nullptr;
   Allocator* allocator = nullptr;
+  // What the allocator gives the host can address: that of the device, or the host's.
+  bool host_addressable = true;
   compute::Work* work = nullptr;
   WorkQueue* queue = nullptr;
   CancellationManager* cancellation = nullptr;

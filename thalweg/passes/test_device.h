@@ -10,8 +10,9 @@ namespace thalweg {
 
 class NamedDevice : public Device {
  public:
-  NamedDevice(std::string_view name, uint64_t incarnation)
-      : Device(*DeviceName::Parse(name), incarnation), allocator_(MakeCpuAllocator(1 << 20)) {}
+  NamedDevice(std::string_view name, uint64_t incarnation, bool host_addressable = true)
+      : Device(*DeviceName::Parse(name), incarnation, host_addressable),
+        allocator_(MakeCpuAllocator(1 << 20)) {}
   Allocator& allocator() override { return *allocator_; }
   Allocator& host_allocator() override { return *allocator_; }
   void CopyToHost(const Tensor& tensor, CopyDone done) override { done(tensor); }

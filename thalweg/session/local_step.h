@@ -32,6 +32,7 @@ struct LocalStep {
     for (size_t i = 0; i < devices.size(); ++i) {
       contexts[i].device = devices[i];
       contexts[i].allocator = &devices[i]->allocator();
+      contexts[i].host_addressable = devices[i]->host_addressable();
       contexts[i].work = &work;
       contexts[i].cancellation = &cancellation;
       contexts[i].rendezvous = &rendezvous;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "thalweg/base/cancelled_step.h"
+#include "thalweg/tensor/allocated_block.h"
 #include "thalweg/tensor/construction.h"
 #include "thalweg/tensor/dtype_words.h"
 #include "thalweg/tensor/small_block.h"
@@ -371,6 +372,24 @@ Tensor Tensor::FromBuffer(DType dtype, const Shape& shape, void* data,
   rep->data = data;
   rep->release = new std::function<void()>(std::move(release));
   return AdoptRep(rep);
+}
+
+Result<Tensor> AllocateBlock(Allocator& allocator, DType dtype, const Shape& shape) {
+  if (!IsPlain(dtype)) {
+    return InvalidArgument("elements of type ", dtype, " are objects, which live in host memory");
+  }
+  ASSIGN_OR_RETURN(const Layout layout, LayoutOf(dtype, shape));
+  const size_t bytes = std::max<size_t>(layout.bytes, 1);
+  void* const block = allocator.Allocate(bytes);
+  if (block == nullptr) {
+    return AllocationError(allocator, bytes).WithContext(AllocationWords(dtype, shape));
+  }
+  Tensor tensor = Tensor::FromBuffer(dtype, shape, block, nullptr);
+  TensorRep& rep = *RepOf(tensor);
+  delete std::exchange(rep.release, nullptr);
+  rep.allocator = &allocator;
+  rep.block_bytes = bytes;
+  return tensor;
 }
 
 Tensor Tensor::Reference(RefPtr<Resource> resource, DType dtype) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/testing/device_conformance.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <set>
 #include <thread>
@@ -18,24 +20,29 @@ Status Expect(bool condition, std::string_view what) {
   return condition ? OkStatus() : Internal(what);
 }
 
-// To the device and back; both copies must say that they are done exactly once.
+using Copy = void (Device::*)(const Tensor&, Device::CopyDone);
+
+// Says that it is done exactly once.
+Result<Tensor> Copied(Device& device, Copy copy, const Tensor& tensor) {
+  struct Call {
+    Result<Tensor> result = Internal("never done");
+    std::atomic<int> times{0};
+    Notification ended;
+  };
+  const auto call = std::make_shared<Call>();
+  (device.*copy)(tensor, [call](Result<Tensor> result) {
+    if (call->times.fetch_add(1) > 0) return;
+    call->result = std::move(result);
+    call->ended.Notify();
+  });
+  call->ended.Wait();
+  if (call->times.load() > 1) return Internal("a copy was done twice");
+  return call->result;
+}
+
 Result<Tensor> RoundTrip(Device& device, const Tensor& tensor) {
-  Result<Tensor> there = Internal("never done");
-  Notification copied;
-  device.CopyFromHost(tensor, [&](Result<Tensor> result) {
-    there = std::move(result);
-    copied.Notify();
-  });
-  copied.Wait();
-  if (!there.ok()) return there;
-  Result<Tensor> back = Internal("never done");
-  Notification returned;
-  device.CopyToHost(*there, [&](Result<Tensor> result) {
-    back = std::move(result);
-    returned.Notify();
-  });
-  returned.Wait();
-  return back;
+  ASSIGN_OR_RETURN(const Tensor there, Copied(device, &Device::CopyFromHost, tensor));
+  return Copied(device, &Device::CopyToHost, there);
 }
 
 Status ExpectSame(const Tensor& a, const Tensor& b) {
@@ -98,6 +105,74 @@ Status CopiesKeepEveryByte(const Devices& devices) {
   return OkStatus();
 }
 
+// What is there is in the device's memory, whatever its size, and is counted.
+Status TensorsAreTheDevices(const Devices& devices) {
+  Device& device = *devices.front();
+  const int64_t before = device.allocator().Stats().bytes_in_use;
+  for (const Shape& shape : {Shape{}, Shape{3}, Shape{7, 1000}}) {
+    ASSIGN_OR_RETURN(const Tensor made, device.Allocate(DType::kFloat, shape));
+    RETURN_IF_ERROR(Expect(made.dtype() == DType::kFloat && made.shape() == shape,
+                           "a tensor of another dtype or shape"));
+    if (device.host_addressable()) continue;
+    RETURN_IF_ERROR(Expect(made.kind() == Tensor::Kind::kBuffer, "a scalar is in its handle"));
+    RETURN_IF_ERROR(Expect(
+        device.allocator().Stats().bytes_in_use >= before + static_cast<int64_t>(made.bytes()),
+        "a tensor is not in the device's memory"));
+  }
+  return Expect(device.allocator().Stats().bytes_in_use == before, "what is gone is still counted");
+}
+
+// Each copy has the bytes that the host's tensor had when it was asked for, and all are there at
+// once.
+Status CopiesComeInOrder(const Devices& devices) {
+  Device& device = *devices.front();
+  std::vector<Tensor> there;
+  for (int i = 0; i < 64; ++i) {
+    const Tensor here = Tensor::Of<float>(std::vector<float>(1 + 100 * i, static_cast<float>(i)),
+                                          Shape{1 + 100 * i});
+    ASSIGN_OR_RETURN(Tensor copy, Copied(device, &Device::CopyFromHost, here));
+    there.push_back(std::move(copy));
+    if (i % 3 == 2) there.erase(there.begin());  // its block may be given out again
+  }
+  for (const Tensor& tensor : there) {
+    ASSIGN_OR_RETURN(const Tensor back, Copied(device, &Device::CopyToHost, tensor));
+    const auto expected = static_cast<float>((back.num_elements() - 1) / 100);
+    const auto values = back.flat<float>();
+    RETURN_IF_ERROR(Expect(
+        std::all_of(values.begin(), values.end(), [=](float value) { return value == expected; }),
+        "a copy has the bytes of another"));
+  }
+  return OkStatus();
+}
+
+// A copy that finds no room says so, and later ones are made.
+Status ACopyBeyondTheCapIsRefused(const Devices& devices) {
+  Device& device = *devices.front();
+  const Result<Tensor> huge = device.Allocate(DType::kFloat, Shape{kCap});
+  RETURN_IF_ERROR(Expect(huge.status().code() == Code::kResourceExhausted,
+                         "a tensor beyond the cap is not ResourceExhausted"));
+  if (!device.host_addressable()) {
+    // Bytes of nobody: no page of them is touched, as none is to be copied.
+    static constexpr char kNothing = 0;
+    const Tensor here =
+        Tensor::FromBuffer(DType::kInt8, Shape{4 * kCap}, const_cast<char*>(&kNothing), [] {});
+    RETURN_IF_ERROR(Expect(
+        Copied(device, &Device::CopyFromHost, here).status().code() == Code::kResourceExhausted,
+        "a copy beyond the cap is not ResourceExhausted"));
+  }
+  return RoundTrip(device, Tensor::Vector<float>({1, 2})).status();
+}
+
+// Strings are objects of the host.
+Status ObjectsAreRefused(const Devices& devices) {
+  Device& device = *devices.front();
+  if (device.host_addressable()) return OkStatus();
+  const Tensor text = Tensor::Vector<std::string>({"a"});
+  return Expect(
+      Copied(device, &Device::CopyFromHost, text).status().code() == Code::kInvalidArgument,
+      "strings are not refused");
+}
+
 Status CopiesMayRace(const Devices& devices) {
   std::vector<Status> results(4);
   std::vector<std::thread> threads;
@@ -124,6 +199,10 @@ std::vector<DeviceCheck> DeviceChecks() {
           {"AllocationsAreAlignedAndCounted", AllocationsAreAlignedAndCounted},
           {"ARequestBeyondTheCapIsRefused", ARequestBeyondTheCapIsRefused},
           {"CopiesKeepEveryByte", CopiesKeepEveryByte},
+          {"TensorsAreTheDevices", TensorsAreTheDevices},
+          {"CopiesComeInOrder", CopiesComeInOrder},
+          {"ACopyBeyondTheCapIsRefused", ACopyBeyondTheCapIsRefused},
+          {"ObjectsAreRefused", ObjectsAreRefused},
           {"CopiesMayRace", CopiesMayRace}};
 }
 

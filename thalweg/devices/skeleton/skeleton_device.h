@@ -24,7 +24,7 @@ class SkeletonAllocator : public Allocator {
 class SkeletonDevice : public Device {
  public:
   SkeletonDevice(DeviceName name, uint64_t incarnation, AllocatorPtr host_allocator)
-      : Device(std::move(name), incarnation), host_allocator_(std::move(host_allocator)) {}
+      : Device(std::move(name), incarnation, false), host_allocator_(std::move(host_allocator)) {}
   Allocator& allocator() override { return allocator_; }
   Allocator& host_allocator() override { return *host_allocator_; }
   void CopyToHost(const Tensor& tensor, CopyDone done) override;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/devices/fake/fake_device.h"
+
+#include <cstring>
+#include <utility>
+
+#include "thalweg/devices/fake/fake_kernel.h"
+#include "thalweg/kernel/kernel_registry.h"
+
+namespace thalweg {
+namespace {
+
+// The host as the kernels inside see it.
+class InsideDevice : public Device {
+ public:
+  InsideDevice(DeviceName name, uint64_t incarnation, AllocatorPtr allocator)
+      : Device(std::move(name), incarnation), allocator_(std::move(allocator)) {}
+  Allocator& allocator() override { return *allocator_; }
+  Allocator& host_allocator() override { return *allocator_; }
+  void CopyToHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
+  void CopyFromHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
+
+ private:
+  const AllocatorPtr allocator_;
+};
+
+DeviceName OfCpu(DeviceName name) {
+  name.type = kCpu;
+  return name;
+}
+
+}  // namespace
+
+FakeDevice::FakeDevice(DeviceName name, uint64_t incarnation, std::shared_ptr<FakeMemory> memory,
+                       AllocatorPtr host_allocator, const KernelRegistry& kernels)
+    : Device(name, incarnation, false),
+      memory_(std::move(memory)),
+      host_allocator_(std::move(host_allocator)),
+      kernels_(kernels),
+      inside_(
+          std::make_unique<InsideDevice>(OfCpu(std::move(name)), incarnation, host_allocator_)) {}
+
+void FakeDevice::CopyToHost(const Tensor& tensor, CopyDone done) {
+  if (!Has(tensor)) {
+    return done(Internal("a copy from ", full_name(), " to the host got ", tensor.dtype(),
+                         tensor.shape(), " that is not in the device's memory"));
+  }
+  Result<Tensor> copy = Tensor::Allocate(*host_allocator_, tensor.dtype(), tensor.shape());
+  if (copy.ok() && tensor.bytes() > 0) {
+    std::memcpy(copy->mutable_raw_data(), memory_->Readable(tensor.raw_data()), tensor.bytes());
+  }
+  done(std::move(copy));
+}
+
+void FakeDevice::CopyFromHost(const Tensor& tensor, CopyDone done) {
+  if (Has(tensor)) {
+    return done(Internal("a copy from the host to ", full_name(), " got ", tensor.dtype(),
+                         tensor.shape(), " that is in the device's memory already"));
+  }
+  done(Store(tensor));
+}
+
+Tensor FakeDevice::Readable(const Tensor& tensor) const {
+  return Tensor::FromBuffer(tensor.dtype(), tensor.shape(), memory_->Readable(tensor.raw_data()),
+                            [held = tensor] {});
+}
+
+Result<Tensor> FakeDevice::Store(const Tensor& tensor) {
+  ASSIGN_OR_RETURN(Tensor stored, Allocate(tensor.dtype(), tensor.shape()));
+  if (tensor.bytes() > 0) {
+    std::memcpy(memory_->Readable(stored.raw_data()), tensor.raw_data(), tensor.bytes());
+  }
+  return stored;
+}
+
+Result<std::vector<std::unique_ptr<Device>>> MakeFakeDevices(const DeviceRequest& request) {
+  std::vector<std::unique_ptr<Device>> devices;
+  const auto count = request.device_count.find(std::string(kFake));
+  if (count == request.device_count.end() || count->second <= 0) return devices;
+  static const KernelRegistry none;
+  if (request.kernels != nullptr && request.ops != nullptr) {
+    RETURN_IF_ERROR(AddFakeKernels(*request.ops, *request.kernels));
+  }
+  for (int i = 0; i < count->second; ++i) {
+    DeviceName name;
+    name.job = request.job;
+    name.replica = 0;
+    name.task = request.task;
+    name.type = kFake;
+    name.index = i;
+    ASSIGN_OR_RETURN(auto memory, FakeMemory::Make(request.host_allocator->Stats().limit));
+    devices.push_back(std::make_unique<FakeDevice>(
+        std::move(name), request.incarnation, std::move(memory), request.host_allocator,
+        request.kernels == nullptr ? none : *request.kernels));
+  }
+  return devices;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// FakeDevice: a device of type FAKE, for tests: memory that the host cannot address, and kernels
+// that are the CPU's, called on that memory from inside. A step that forgets a copy ends by a
+// signal at the first byte it touches; one that copies what is there already ends with an error.
+//
+//   options.device_count = {{"FAKE", 1}};    // none where nobody asks
+//   registries.devices = {MakeCpuDevices, MakeFakeDevices};
+//
+// Ownership: the environment owns it; it shares the host allocator and owns its memory, which lives
+// as long as its last tensor. The kernel registry outlives it.
+// Threads: every member from any; `done` runs in the caller.
+// Errors: copies: Internal for a tensor that is not where the copy takes it from, InvalidArgument
+// for strings, resources and variants, ResourceExhausted.
+#pragma once
+
+#include <memory>
+
+#include "thalweg/devices/fake/fake_memory.h"
+#include "thalweg/kernel/device_factory.h"
+
+namespace thalweg {
+
+class KernelRegistry;
+
+inline constexpr std::string_view kFake = "FAKE";
+
+class FakeDevice : public Device {
+ public:
+  FakeDevice(DeviceName name, uint64_t incarnation, std::shared_ptr<FakeMemory> memory,
+             AllocatorPtr host_allocator, const KernelRegistry& kernels);
+  Allocator& allocator() override { return *memory_; }
+  Allocator& host_allocator() override { return *host_allocator_; }
+  void CopyToHost(const Tensor& tensor, CopyDone done) override;
+  void CopyFromHost(const Tensor& tensor, CopyDone done) override;
+
+  const FakeMemory& memory() const { return *memory_; }
+  // Whether the tensor's bytes are in this device's memory.
+  bool Has(const Tensor& tensor) const {
+    return tensor.kind() == Tensor::Kind::kBuffer && memory_->Contains(tensor.raw_data());
+  }
+  // The same tensor, for the device's own kernels: shares the bytes, which may not be overwritten.
+  Tensor Readable(const Tensor& tensor) const;
+  // A tensor of this memory with the elements of one that can be read.
+  Result<Tensor> Store(const Tensor& tensor);
+  // What the CPU's kernels, which run here, take for their device: the same host, its memory.
+  Device& inside() const { return *inside_; }
+  const KernelRegistry& kernels() const { return kernels_; }
+
+ private:
+  const std::shared_ptr<FakeMemory> memory_;
+  const AllocatorPtr host_allocator_;
+  const KernelRegistry& kernels_;
+  const std::unique_ptr<Device> inside_;
+};
+
+// As many as `device_count` says of FAKE. The first that a registry meets brings their kernels.
+Result<std::vector<std::unique_ptr<Device>>> MakeFakeDevices(const DeviceRequest& request);
+
+}  // namespace thalweg
