@@ -28,6 +28,7 @@ Result<std::shared_ptr<Environment>> MakeEnvironment(const TwEnvironmentOptions&
   EnvironmentOptions options;
   options.threads = given.threads;
   options.cpu_devices = given.cpu_devices;
+  ASSIGN_OR_RETURN(options.device_count, DeviceCountAskedFor());
   options.memory_limit = given.memory_limit;
   if (given.isa_level >= 0) {
     if (given.isa_level > 2)

@@ -23,6 +23,9 @@ namespace {
 
 using Needs = Pass::Needs;
 
+// Those that make operations which only the CPU has need kHostMemory: they would take nodes away
+// from a device with memory of its own.
+//
 // The one list of them: nothing else names all passes. None changes what a step computes, to the
 // last bit but for channels_last and join_products, which add in another order.
 constexpr auto kPasses = std::to_array<Pass>({
@@ -41,22 +44,22 @@ constexpr auto kPasses = std::to_array<Pass>({
     {"channels_last", Needs::kCpuOnly, true, true, "laying images out",
      [](StepGraph step, const PassContext&) { return ChannelsLast(step); }},
     // Makes one product of a sum of products, also over the iterations of a loop.
-    {"join_products", Needs::kNothing, true, true, "joining products",
+    {"join_products", Needs::kHostMemory, true, true, "joining products",
      [](StepGraph step, const PassContext&) -> Result<StepGraph> {
        ASSIGN_OR_RETURN(step, JoinProducts(step));
        return JoinLoopProducts(step);
      }},
     // Lets products and convolutions take bias, normalization and activation along.
-    {"fuse_epilogue", Needs::kNothing, true, true, "fusing epilogues",
+    {"fuse_epilogue", Needs::kHostMemory, true, true, "fusing epilogues",
      [](StepGraph step, const PassContext&) { return FuseEpilogues(step); }},
     // Keeps weights packed from step to step.
-    {"pack_weights", Needs::kNothing, true, true, "packing weights",
+    {"pack_weights", Needs::kHostMemory, true, true, "packing weights",
      [](StepGraph step, const PassContext&) -> Result<StepGraph> {
        ASSIGN_OR_RETURN(step, MarkWeights(step));
        return SharePacked(step);
      }},
     // Lets steps of a queue's runner enqueue several records.
-    {"enqueue_records", Needs::kNothing, true, true, "looking for enqueued records",
+    {"enqueue_records", Needs::kHostMemory, true, true, "looking for enqueued records",
      [](StepGraph step, const PassContext&) { return EnqueueRecords(step); }},
     // Makes one node of a tree of element-wise ones.
     {"fuse_elementwise", Needs::kCpuOnly, true, true, "fusing element-wise nodes",
@@ -70,6 +73,8 @@ bool IsMet(Needs needs, const StepGraph& step, const PassContext& context) {
   switch (needs) {
     case Needs::kNothing:
       return true;
+    case Needs::kHostMemory:
+      return context.host_addressable;
     case Needs::kCpuOnly:
       return context.cpu_only;
     case Needs::kRewrittenGraph:

@@ -32,11 +32,12 @@ struct PassContext {
   int64_t fold_limit_bytes = 0;  // of one folded tensor
   const KernelRegistry& kernels;
   bool cpu_only = true;                // of all devices of the session
+  bool host_addressable = true;        // the memory of all of them
   const Graph* first_graph = nullptr;  // the step's before it was rewritten at all
 };
 
 struct Pass {
-  enum class Needs : uint8_t { kNothing, kCpuOnly, kRewrittenGraph };
+  enum class Needs : uint8_t { kNothing, kHostMemory, kCpuOnly, kRewrittenGraph };
 
   std::string_view name;
   Needs needs;

@@ -55,6 +55,16 @@ ConstraintPlacer::Mask ConstraintPlacer::AllDevices() const {
   return Mask(options_.devices.size(), true);
 }
 
+int ConstraintPlacer::Preferred(const Mask& feasible) const {
+  int first = -1;
+  for (size_t d = 0; d < options_.devices.size(); ++d) {
+    if (!feasible.Has(d)) continue;
+    if (!options_.devices[d]->host_addressable()) return static_cast<int>(d);
+    if (first < 0) first = static_cast<int>(d);
+  }
+  return first;
+}
+
 const ColocationGroups& ConstraintPlacer::Groups(const Graph& graph) {
   if (groups_ == nullptr || groups_of_ != &graph || groups_->num_nodes() != graph.num_nodes()) {
     groups_ = std::make_unique<ColocationGroups>(graph);
@@ -205,7 +215,7 @@ Result<ConstraintPlacer::Choice> ConstraintPlacer::Choose(
     }
     choice.moved = true;
   }
-  choice.device = static_cast<int>(feasible.First());
+  choice.device = Preferred(feasible);
   return choice;
 }
 

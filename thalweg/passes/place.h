@@ -5,7 +5,8 @@
 //   ASSIGN_OR_RETURN(std::vector<int> device, placer.Place(*user_graph, step));   // by node id
 //
 // ConstraintPlacer: of the devices that have a kernel for every node of a colocation group and meet
-// the constraints of all of them, the first. What becomes of a constraint that leaves none is
+// the constraints of all of them, the first that has memory of its own (an accelerator), or else
+// the first. What becomes of a constraint that leaves none is
 // placement_rule.h's. Groups are those of the whole user graph, so a variable stands where its
 // updates can run, also those of later steps; once placed, state stays where it is. Nodes of a
 // group that no device can run are nobody's concern until a step needs them.
@@ -77,9 +78,6 @@ class ConstraintPlacer : public Placer {
     bool Has(size_t device) const { return bits_[device] != 0; }
     void Add(size_t device) { bits_[device] = 1; }
     bool IsEmpty() const { return std::find(bits_.begin(), bits_.end(), 1) == bits_.end(); }
-    size_t First() const {
-      return static_cast<size_t>(std::find(bits_.begin(), bits_.end(), 1) - bits_.begin());
-    }
     friend Mask operator&(Mask a, const Mask& b) {
       for (size_t i = 0; i < a.bits_.size(); ++i) a.bits_[i] &= b.bits_[i];
       return a;
@@ -108,6 +106,8 @@ class ConstraintPlacer : public Placer {
       REQUIRES(mutex_);
   Mask Admitted(const DeviceName& constraint) const;
   Mask AllDevices() const;
+  // The one of these, which are not none, that nodes go to.
+  int Preferred(const Mask& feasible) const;
   // "(devices: A, B)".
   std::string DevicesHere() const;
 

@@ -85,8 +85,11 @@ Result<std::shared_ptr<Environment>> Environment::Make(EnvironmentOptions option
   const DeviceRequest request{.job = made->options_.job,
                               .task = made->options_.task,
                               .cpu_devices = made->options_.cpu_devices,
+                              .device_count = made->options_.device_count,
                               .incarnation = incarnation,
-                              .host_allocator = made->allocator_};
+                              .host_allocator = made->allocator_,
+                              .ops = &made->ops(),
+                              .kernels = &made->kernels()};
   for (const DeviceFactory factory : factories) {
     ASSIGN_OR_RETURN(auto devices, factory(request));
     for (auto& device : devices) made->devices_.push_back(std::move(device));

@@ -9,6 +9,7 @@
 #include "thalweg/executor/measured_executor.h"
 #include "thalweg/executor/plan_text.h"
 #include "thalweg/executor/program_from_graph.h"
+#include "thalweg/passes/place_copies.h"
 #include "thalweg/session/bound_functions.h"
 #include "thalweg/session/collective_members.h"
 #include "thalweg/session/local_step.h"
@@ -62,6 +63,24 @@ class StepGuard {
   Timer::Entry entry_;
 };
 
+// The parts with the copies that their devices' memory asks for; null where the host addresses all
+// of it, and the parts are what runs.
+Result<std::unique_ptr<const std::vector<StepPartition>>> WithCopies(
+    const Environment& environment, const std::vector<StepPartition>& parts) {
+  const auto device_of = [&](const StepPartition& part) -> Device& {
+    return *environment.devices()[part.device];
+  };
+  if (std::ranges::all_of(parts, [&](const auto& p) { return device_of(p).host_addressable(); })) {
+    return std::unique_ptr<const std::vector<StepPartition>>();
+  }
+  auto placed = std::make_unique<std::vector<StepPartition>>(parts);
+  for (StepPartition& part : *placed) {
+    ASSIGN_OR_RETURN(part.step, PlaceCopies(part.step, device_of(part), environment.kernels()));
+    part.step.work = nullptr;  // the caller's
+  }
+  return std::unique_ptr<const std::vector<StepPartition>>(std::move(placed));
+}
+
 int64_t Nanos(const Clock& clock) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(clock.Now().time_since_epoch())
       .count();
@@ -71,12 +90,15 @@ int64_t Nanos(const Clock& clock) {
 
 class LocalPreparedStep : public PreparedStep {
  public:
+  // `placed`: parts of its own, which `parts` then are; may be null.
   LocalPreparedStep(LocalRunner& runner, const std::vector<StepPartition>& parts,
+                    std::unique_ptr<const std::vector<StepPartition>> placed,
                     std::vector<Device*> devices, std::vector<const Node*> nodes,
                     std::unique_ptr<Executor> executor, std::vector<int> feed_from,
                     bool feeds_in_order, std::unique_ptr<const LocalCollectives> local_collectives)
       : runner_(runner),
         environment_(runner.environment_),
+        placed_(std::move(placed)),
         parts_(parts),
         devices_(std::move(devices)),
         nodes_(std::move(nodes)),
@@ -153,8 +175,11 @@ class LocalPreparedStep : public PreparedStep {
     step.id.store(request.step_id, std::memory_order_relaxed);
     for (WatchedStepContext& context : step.contexts) {
       context.step_id = request.step_id;
-      context.allocator =
-          request.allocator != nullptr ? request.allocator : &context.device->allocator();
+      if (context.host_addressable && request.allocator != nullptr) {
+        context.allocator = request.allocator;
+      } else {
+        context.allocator = &context.device->allocator();
+      }
       context.queue = &environment_.queue();
       context.resources = &runner_.resources_;
       context.feeds_and_fetches = request.feeds_and_fetches;
@@ -232,6 +257,7 @@ class LocalPreparedStep : public PreparedStep {
 
   LocalRunner& runner_;
   Environment& environment_;
+  const std::unique_ptr<const std::vector<StepPartition>> placed_;
   const std::vector<StepPartition>& parts_;
   const std::vector<Device*> devices_;    // by part
   const std::vector<const Node*> nodes_;  // by number in the program
@@ -386,11 +412,13 @@ Result<std::unique_ptr<PreparedStep>> LocalRunner::Prepare(const PrepareRequest&
   } else {
     RETURN_IF_ERROR(CheckCollectiveMembers(request.parts));
   }
+  ASSIGN_OR_RETURN(auto placed, WithCopies(environment_, request.parts));
+  const std::vector<StepPartition>& parts = placed == nullptr ? request.parts : *placed;
   ProgramSpec spec;
   std::unordered_map<const Graph*, int> part_of;
   std::vector<int> feed_from;
   spec.fetches.resize(static_cast<size_t>(request.num_fetches));
-  for (const StepPartition& part : request.parts) {
+  for (const StepPartition& part : parts) {
     part_of.emplace(part.step.graph.get(), static_cast<int>(spec.devices.size()));
     spec.devices.push_back(environment_.devices()[part.device].get());
     for (size_t i = 0; i < part.step.feeds.size(); ++i) {
@@ -408,7 +436,6 @@ Result<std::unique_ptr<PreparedStep>> LocalRunner::Prepare(const PrepareRequest&
   if (spec.devices.empty()) spec.devices.push_back(environment_.devices().front().get());
   const std::vector<Device*> devices = spec.devices;
   const std::vector<const Node*> nodes = spec.nodes;
-  const std::vector<StepPartition>& parts = request.parts;
   spec.kernels = &environment_.kernels();
   spec.device_of = [&](const Node& node) { return part_of.at(&node.graph()); };
   spec.make_kernel = [&](const Node& node, Device& device) {
@@ -424,8 +451,8 @@ Result<std::unique_ptr<PreparedStep>> LocalRunner::Prepare(const PrepareRequest&
   bool in_order = static_cast<int>(feed_from.size()) == request.num_feeds;
   for (size_t i = 0; i < feed_from.size(); ++i) in_order &= feed_from[i] == static_cast<int>(i);
   return std::unique_ptr<PreparedStep>(std::make_unique<LocalPreparedStep>(
-      *this, request.parts, devices, nodes, std::move(executor), std::move(feed_from), in_order,
-      std::move(local_collectives)));
+      *this, parts, std::move(placed), devices, nodes, std::move(executor), std::move(feed_from),
+      in_order, std::move(local_collectives)));
 }
 
 }  // namespace thalweg

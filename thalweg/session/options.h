@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -47,6 +48,8 @@ struct EnvironmentOptions {
   bool pin_threads = false;
   // /job:JOB/replica:0/task:TASK/device:CPU:0 ... CPU:cpu_devices-1.
   int cpu_devices = 1;
+  // How many of other types: {"FAKE", 1}; see the registries' factories.
+  std::map<std::string, int> device_count = {};
   std::string job = "localhost";
   int task = 0;
   // Bytes of tensors; 0: the smaller of the control group's limit and the physical memory, less a

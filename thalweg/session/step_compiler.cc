@@ -159,11 +159,15 @@ Result<StepGraph> StepCompiler::Rewrite(StepGraph step) {
   ASSIGN_OR_RETURN(step, LateReads(step));
   const bool cpu_only = std::all_of(options_.devices.begin(), options_.devices.end(),
                                     [](const Device* device) { return device->type() == kCpu; });
+  const bool host_addressable =
+      std::all_of(options_.devices.begin(), options_.devices.end(),
+                  [](const Device* device) { return device->host_addressable(); });
   return RunPasses(std::move(step), options_.passes,
                    {.evaluator = evaluator_,
                     .fold_limit_bytes = options_.fold_limit_bytes,
                     .kernels = *options_.kernels,
                     .cpu_only = cpu_only,
+                    .host_addressable = host_addressable,
                     .first_graph = before});
 }
 

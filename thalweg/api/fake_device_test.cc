@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole sessions on a device whose memory the host cannot address (papers A3.2, A3.2.2).
+#include "thalweg/devices/fake/fake_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "thalweg/api/registries.h"
+#include "thalweg/graph/graph_builder.h"
+#include "thalweg/session/session.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::KilledBySignal;
+
+// A session whose nodes go to a fake device where it has a kernel for them.
+class FakeSessionTest : public ::testing::Test {
+ protected:
+  Session& Open() {
+    EnvironmentOptions options;
+    options.threads = 0;
+    options.device_count = {{"FAKE", 1}};
+    environment = *Environment::Create(options, registries);
+    session = *MakeLocalSession(environment, graph);
+    return *session;
+  }
+  Result<Tensor> Fetch(const Output& fetch, std::vector<Session::NamedTensor> feeds = {}) {
+    RETURN_IF_ERROR(b.status());
+    if (session == nullptr) Open();
+    std::vector<Tensor> outputs;
+    const std::vector<std::string> fetches = {fetch.ToString()};
+    RETURN_IF_ERROR(session->Run(RunOptions(), feeds, fetches, {}, &outputs));
+    return outputs[0];
+  }
+  Output Placeholder(const char* name, DType dtype = DType::kFloat) {
+    return b.Op("Placeholder", {}, {{"dtype", dtype}}, name);
+  }
+  std::string PlaceOf(const Output& output) {
+    return *session->ExplainPlacement(output.node->name());
+  }
+
+  const Registries registries = MakeRegistries();
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>(registries.ops);
+  GraphBuilder b{graph.get()};
+  std::shared_ptr<Environment> environment;
+  std::unique_ptr<Session> session;
+};
+
+TEST_F(FakeSessionTest, FeedsConstantsAndFetchesCross) {
+  const Output x = Placeholder("x");
+  const Output w = b.Const(*Tensor::Vector<float>({1, 2, 3, 4}).Reshaped(Shape{2, 2}), "w");
+  const Output y = b.Op("Add", {b.Op("MatMul", {x, w}), b.Const(std::vector<float>{10, 20})});
+  const Tensor fed = *Tensor::Vector<float>({1, 1}).Reshaped(Shape{1, 2});
+  for (int i = 0; i < 3; ++i) {
+    const Result<Tensor> got = Fetch(y, {{"x", fed}});
+    ASSERT_TRUE(got.ok()) << got.status().ToString();
+    EXPECT_THAT(got->flat<float>(), ElementsAre(14, 26));
+  }
+  EXPECT_THAT(PlaceOf(y), HasSubstr("-> /job:localhost/replica:0/task:0/device:FAKE:0"));
+}
+
+TEST_F(FakeSessionTest, ScalarsAndShapesCross) {
+  const Output x = Placeholder("x");
+  const Output n = b.Op("Size", {x});
+  const Output mean = b.Op("RealDiv", {b.Op("Sum", {x, b.Const(std::vector<int32_t>{0})}),
+                                       b.Op("Cast", {n}, {{"DstT", DType::kFloat}})});
+  const Output y = b.Op("Reshape", {b.Op("Sub", {x, mean}), b.Op("Shape", {x})});
+  const Result<Tensor> got = Fetch(y, {{"x", Tensor::Vector<float>({1, 2, 6})}});
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_THAT(got->flat<float>(), ElementsAre(-2, -1, 3));
+}
+
+TEST_F(FakeSessionTest, AKernelThatTakesTheDevicesMemoryForTheHostsFaults) {
+  // As if the registration of a real kernel did not say that it reads "x" on the host.
+  KernelEntry host = **registries.kernels->Find(*b.OpNode("Neg", {Placeholder("p")}), kCpu);
+  const KernelFactory cpu = host.factory;
+  EnvironmentOptions options;
+  options.threads = 0;
+  options.device_count = {{"FAKE", 1}};
+  environment = *Environment::Create(options, registries);
+  for (const KernelEntry* entry : registries.kernels->Entries()) {
+    if (entry->op == "Neg" && entry->device_type == kFake && entry->types == host.types) {
+      const_cast<KernelEntry*>(entry)->factory = cpu;
+    }
+  }
+  session = *MakeLocalSession(environment, graph);
+  const Output y = b.Op("Neg", {Placeholder("x")});
+  EXPECT_EXIT(
+      {
+        const Result<Tensor> got = Fetch(y, {{"x", Tensor::Vector<float>({1, 2})}});
+        std::exit(got.ok() ? 0 : 1);
+      },
+      KilledBySignal(SIGSEGV), "");
+}
+
+TEST_F(FakeSessionTest, AResourceVariableKeepsItsValueThere) {
+  const Output handle =
+      b.Op("VarHandleOp", {},
+           {{"dtype", DType::kFloat}, {"shape", PartialShape{2}}, {"shared_name", "v"}});
+  Node* const assign =
+      b.OpNode("AssignVariableOp", {handle, b.Const(std::vector<float>{1, 2})}, {}, "assign");
+  Node* const add =
+      b.OpNode("AssignAddVariableOp", {handle, b.Const(std::vector<float>{10, 20})}, {}, "add");
+  const Output read = b.Op("ReadVariableOp", {handle}, {{"dtype", DType::kFloat}});
+  ASSERT_TRUE(b.ok()) << b.status().ToString();
+  Open();
+  ASSERT_TRUE(session->Run({}, {}, {assign->name()}, nullptr).ok());
+  ASSERT_TRUE(session->Run({}, {}, {add->name()}, nullptr).ok());
+  ASSERT_TRUE(session->Run({}, {}, {add->name()}, nullptr).ok());
+  const Result<Tensor> got = Fetch(read);
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_THAT(got->flat<float>(), ElementsAre(21, 42));
+  EXPECT_THAT(PlaceOf(read), HasSubstr("device:FAKE:0"));
+}
+
+TEST_F(FakeSessionTest, WhatHasNoKernelThereRunsOnTheCpu) {
+  const Output text = b.Op("AsString", {b.Op("Neg", {Placeholder("x")})});
+  const Result<Tensor> got = Fetch(text, {{"x", Tensor::Vector<float>({1})}});
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_THAT(got->flat<std::string>(), ElementsAre("-1.000000"));
+  EXPECT_THAT(PlaceOf(text), HasSubstr("device:CPU:0"));
+}
+
+}  // namespace
+}  // namespace thalweg

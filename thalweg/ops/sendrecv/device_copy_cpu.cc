@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <utility>
+
+#include "thalweg/kernel/kernel_registry.h"
+
+namespace thalweg {
+namespace {
+
+// Says what the device's copy says, whose end may come on any thread. Not only the CPU's kernel: a
+// device takes the entry over (kernel/host_kernels.h).
+template <void (Device::*kCopy)(const Tensor&, Device::CopyDone)>
+class DeviceCopy : public AsyncKernel {
+ public:
+  void ComputeAsync(Context& ctx, Done done) override {
+    auto shared = std::make_shared<Done>(std::move(done));
+    (ctx.device().*kCopy)(ctx.input(0), [&ctx, shared](Result<Tensor> copy) {
+      if (copy.ok()) ctx.set_output(0, *std::move(copy));
+      std::move (*shared)(copy.status());
+    });
+  }
+};
+
+}  // namespace
+}  // namespace thalweg
+
+THALWEG_KERNEL(device_copy, cpu) {
+  registry.Add<DeviceCopy<&Device::CopyToHost>>("_CopyToHost", kCpu)
+      .Cost(KernelCost::kCheap)
+      .HostMemory({"copy"});
+  registry.Add<DeviceCopy<&Device::CopyFromHost>>("_CopyFromHost", kCpu)
+      .Cost(KernelCost::kCheap)
+      .HostMemory({"tensor"});
+}
