@@ -29,6 +29,7 @@ Result<std::shared_ptr<Environment>> MakeEnvironment(const TwEnvironmentOptions&
   options.threads = given.threads;
   options.cpu_devices = given.cpu_devices;
   ASSIGN_OR_RETURN(options.device_count, DeviceCountAskedFor());
+  options.cache_directory = DeviceCacheDirectory();
   options.memory_limit = given.memory_limit;
   if (given.isa_level >= 0) {
     if (given.isa_level > 2)

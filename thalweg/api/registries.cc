@@ -9,6 +9,7 @@
 #include "thalweg/cluster/transport/inproc_listeners.h"
 #include "thalweg/devices/cpu/cpu_device.h"
 #include "thalweg/devices/fake/fake_device.h"
+#include "thalweg/devices/opencl/opencl_device.h"
 
 namespace thalweg {
 
@@ -21,10 +22,17 @@ Registries MakeRegistries() {
   RegisterAllOps(*registries.ops);
   RegisterAllCpuKernels(*registries.kernels);
   api::AddHostFunctionKernels(*registries.kernels);
-  registries.devices = {MakeCpuDevices, MakeFakeDevices};
+  registries.devices = {MakeCpuDevices, MakeFakeDevices, MakeOpenClDevices};
   static const auto inproc = std::make_shared<InprocListeners>();  // of the process
   registries.inproc = inproc;
   return registries;
+}
+
+std::string DeviceCacheDirectory() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/') return StrCat(cache, "/thalweg");
+  const char* const home = std::getenv("HOME");
+  return home != nullptr && home[0] == '/' ? StrCat(home, "/.cache/thalweg") : "";
 }
 
 Result<std::map<std::string, int>> DeviceCountAskedFor() {

@@ -24,4 +24,8 @@ Registries MakeRegistries();
 // for: "FAKE=1", or several with commas. Tests run on another device by it.
 Result<std::map<std::string, int>> DeviceCountAskedFor();
 
+// Where devices of the process keep what they have compiled: $XDG_CACHE_HOME/thalweg, else
+// ~/.cache/thalweg; empty, and nothing is kept, where neither is an absolute path.
+std::string DeviceCacheDirectory();
+
 }  // namespace thalweg

@@ -290,8 +290,8 @@ void AddElementWiseKernels(KernelAdder& adder) {
     }
   }
   for (const Function& function : kLogical) adder.Add(function.op, {}, FunctionKernel::Create);
-  constexpr auto kCastTypes = {DType::kFloat, DType::kInt32, DType::kInt64, DType::kBool,
-                               DType::kUint8};
+  constexpr auto kCastTypes = std::to_array<DType>(
+      {DType::kFloat, DType::kInt32, DType::kInt64, DType::kBool, DType::kUint8});
   for (const DType from : kCastTypes) {
     for (const DType to : kCastTypes) {
       adder.Add("Cast", {{"SrcT", from}, {"DstT", to}}, CastKernel::Create);

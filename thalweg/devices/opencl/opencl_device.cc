@@ -33,7 +33,8 @@ Result<std::unique_ptr<Device>> MakeOne(const OpenClApi& cl, const OpenClChoice&
   name.index = index;
   return std::unique_ptr<Device>(std::make_unique<OpenClDevice>(
       std::move(name), request.incarnation, std::move(context), std::move(memory),
-      request.host_allocator, BinaryCache(request.cache_directory), request.kernels));
+      request.host_allocator, BinaryCache(request.cache_directory.empty() ? "" : request.cache_directory + "/opencl"),
+      request.kernels));
 }
 
 }  // namespace

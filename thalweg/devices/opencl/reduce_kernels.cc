@@ -63,9 +63,10 @@ class ReduceOpenCl : public Kernel {
 // Which dimension of a bias's neighbor is the channels'.
 Result<bool> ChannelsFirst(const KernelConstruction& c) {
   if (c.node().FindAttr("data_format") == nullptr) return false;
-  ASSIGN_OR_RETURN(const std::string format, c.Attr<std::string>("data_format"));
-  if (format == "NHWC" || format == "NCHW") return format == "NCHW";
-  return Unimplemented("data_format ", format, " has no kernel here; NHWC and NCHW have");
+  const Result<std::string> format = c.Attr<std::string>("data_format");
+  if (!format.ok()) return format.status();
+  if (*format == "NHWC" || *format == "NCHW") return *format == "NCHW";
+  return Unimplemented("data_format ", *format, " has no kernel here; NHWC and NCHW have");
 }
 
 class BiasAddOpenCl : public Kernel {

@@ -35,6 +35,8 @@ Status AddOpenClKernels(const OpRegistry& ops, KernelRegistry& registry) {
   AddElementWiseKernels(adder);
   AddMatMulKernels(adder);
   AddMoveKernels(adder);
+  AddConvKernels(adder);
+  AddPoolKernels(adder);
   AddReduceKernels(adder);
   AddSoftmaxKernels(adder);
   AddVariableKernels(adder);

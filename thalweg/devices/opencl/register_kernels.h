@@ -23,6 +23,8 @@ void AddElementWiseKernels(KernelAdder& adder);
 void AddHostSideKernels(const OpRegistry& ops, KernelAdder& adder);
 void AddMatMulKernels(KernelAdder& adder);
 void AddMoveKernels(KernelAdder& adder);
+void AddConvKernels(KernelAdder& adder);
+void AddPoolKernels(KernelAdder& adder);
 void AddReduceKernels(KernelAdder& adder);
 void AddSoftmaxKernels(KernelAdder& adder);
 void AddVariableKernels(KernelAdder& adder);
