@@ -116,6 +116,20 @@ TEST_F(FakeSessionTest, AResourceVariableKeepsItsValueThere) {
   EXPECT_THAT(PlaceOf(read), HasSubstr("device:FAKE:0"));
 }
 
+// The variable and its update are on the CPU; what is assigned comes from the device.
+TEST_F(FakeSessionTest, AReadBehindAnUpdateSeesIt) {
+  const Output v = b.Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{2}}});
+  Node* const init = b.OpNode("Assign", {v, b.Const(std::vector<float>{1, 2})}, {}, "init");
+  Node* const update = b.OpNode("Assign", {v, b.Op("Neg", {Placeholder("x")})}, {}, "update");
+  const Output read = b.WithControls({update}).Op("Identity", {v});
+  ASSERT_TRUE(b.ok()) << b.status().ToString();
+  Open();
+  ASSERT_TRUE(session->Run({}, {}, {init->name()}, nullptr).ok());
+  const Result<Tensor> got = Fetch(read, {{"x", Tensor::Vector<float>({3, 4})}});
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_THAT(got->flat<float>(), ElementsAre(-3, -4));
+}
+
 TEST_F(FakeSessionTest, WhatHasNoKernelThereRunsOnTheCpu) {
   const Output text = b.Op("AsString", {b.Op("Neg", {Placeholder("x")})});
   const Result<Tensor> got = Fetch(text, {{"x", Tensor::Vector<float>({1})}});

@@ -21,6 +21,12 @@ std::string At(const Node& node) {
              : StrCat(node.Label(), " (created at ", node.graph().Site(node.site()), ")");
 }
 
+bool IsFreeReadOfReference(const Node& node) {
+  if (node.op_name() != "Identity" || !node.device().empty()) return false;
+  const Output& input = node.input(0);
+  return input.node != nullptr && input.node->output_is_ref(input.index);
+}
+
 bool TakesHandle(const Node& node) {
   for (int i = 0; i < node.num_inputs(); ++i) {
     const Output& input = node.input(i);
@@ -272,6 +278,10 @@ Result<std::vector<int>> ConstraintPlacer::Place(const Graph& graph, const StepG
       found = chosen.emplace(group, choice.device).first;
     }
     device[node->id()] = found->second;
+    // Sent elsewhere, a variable would be read before the updates that the read waits for.
+    if (IsFreeReadOfReference(*node) && !options_.devices[found->second]->host_addressable()) {
+      device[node->id()] = device[node->input(0).node->id()];
+    }
   }
   WarnOfReplaced();
   return device;

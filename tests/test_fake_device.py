@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Suites of the package on a device whose memory the host cannot address (thalweg/devices/fake): what forgets a copy, or makes
+one too many, ends its process there."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TESTS = ROOT / "python" / "tests"
+# Tests that say what a machine with CPUs alone does.
+OF_THE_CPU = {
+    "session": ["test_two_virtual_devices"],  # counts the devices
+    "training": ["test_gradient_of_a_weight_used_at_every_step_of_an_unrolled_network"],  # looks for what a pass of the CPU's makes
+}
+SUITES = ("session", "control_flow", "functions", "training", "optimizer", "while_gradients", "rnn", "custom_gradients", "saver",
+          "reads_after_updates", "partitioned_variables", "second_derivatives")
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_suite_runs_there(suite):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-x", str(TESTS / f"test_{suite}.py")]
+    for test in OF_THE_CPU.get(suite, ()):
+        command.append(f"--deselect={TESTS.relative_to(ROOT) / f'test_{suite}.py'}::{test}")
+    ran = subprocess.run(command, cwd=ROOT, env={**os.environ, "THALWEG_DEVICE_COUNT": "FAKE=1"}, capture_output=True, text=True,
+                         timeout=300)
+    assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-3000:]
+
+
+def test_nodes_are_there():
+    program = ("import thalweg as tw\n"
+               "print([d.name for d in tw.Session().list_devices()])\n"
+               "x = tw.placeholder(tw.float32)\n"
+               "with tw.Session(config=tw.ConfigProto(log_device_placement=True)) as s:\n"
+               "    print(s.run(x * 2., {x: [1., 2.]}))\n")
+    ran = subprocess.run([sys.executable, "-c", program], env={**os.environ, "THALWEG_DEVICE_COUNT": "FAKE=1"}, capture_output=True,
+                         text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert "device:FAKE:0" in ran.stdout.splitlines()[0] and "[2. 4.]" in ran.stdout
+    assert "(Mul): /job:localhost/replica:0/task:0/device:FAKE:0" in ran.stderr
