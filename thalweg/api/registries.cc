@@ -9,7 +9,7 @@
 #include "thalweg/cluster/transport/inproc_listeners.h"
 #include "thalweg/devices/cpu/cpu_device.h"
 #include "thalweg/devices/fake/fake_device.h"
-#include "thalweg/devices/opencl/opencl_device.h"
+#include "thalweg/devices/opencl/opencl_factory.h"
 
 namespace thalweg {
 

@@ -93,8 +93,8 @@ Result<ImageWindows> WindowsOf(const WindowAttributes& attributes, const Shape& 
     return Unimplemented("a filter that expects ", filter.dim(2), " channels of an image with ",
                          windows.in_channels, " has no kernel on OpenCL devices");
   }
-  for (const int64_t n : {windows.In().num_elements(), windows.Out().num_elements(),
-                          filter.num_elements()}) {
+  for (const int64_t n :
+       {windows.In().num_elements(), windows.Out().num_elements(), filter.num_elements()}) {
     RETURN_IF_ERROR(IndexOf(n).status());
   }
   return windows;
@@ -102,8 +102,8 @@ Result<ImageWindows> WindowsOf(const WindowAttributes& attributes, const Shape& 
 
 Status CheckGradient(const ImageWindows& windows, const Shape& gradient) {
   if (gradient == windows.Out()) return OkStatus();
-  return InvalidArgument("out_backprop must have the shape of the output, ", windows.Out(), ", got ",
-                         gradient);
+  return InvalidArgument("out_backprop must have the shape of the output, ", windows.Out(),
+                         ", got ", gradient);
 }
 
 class ConvOpenCl : public Kernel {

@@ -146,10 +146,10 @@ class CastKernel : public Kernel {
   CastKernel(ElementWise loop, DType result) : loop_(loop), result_(result) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     const DType result = c.output_type(0);
-    ASSIGN_OR_RETURN(const ElementWise loop,
-                     ElementWise::Make(OpenClOf(c), {OpenClTypeName(c.input_type(0))},
-                                       OpenClTypeName(result),
-                                       result == DType::kBool ? "x0 != 0" : "x0"));
+    ASSIGN_OR_RETURN(
+        const ElementWise loop,
+        ElementWise::Make(OpenClOf(c), {OpenClTypeName(c.input_type(0))}, OpenClTypeName(result),
+                          result == DType::kBool ? "x0 != 0" : "x0"));
     return std::unique_ptr<Kernel>(std::make_unique<CastKernel>(loop, result));
   }
   Status Compute(Context& ctx) override {
@@ -172,8 +172,8 @@ class SelectKernel : public Kernel {
   SelectKernel(ElementWise loop, bool broadcasts) : loop_(loop), broadcasts_(broadcasts) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     const std::string type = OpenClTypeName(c.output_type(0));
-    ASSIGN_OR_RETURN(const ElementWise loop, ElementWise::Make(OpenClOf(c), {"uchar", type, type},
-                                                               type, "x0 ? x1 : x2"));
+    ASSIGN_OR_RETURN(const ElementWise loop,
+                     ElementWise::Make(OpenClOf(c), {"uchar", type, type}, type, "x0 ? x1 : x2"));
     return std::unique_ptr<Kernel>(
         std::make_unique<SelectKernel>(loop, c.node().op_name() == "SelectV2"));
   }
@@ -190,9 +190,10 @@ class SelectKernel : public Kernel {
       if (dims.size() == 1 && a.rank() > 1 && dims[0] == a.dim(0)) {
         dims.resize(a.rank(), 1);
       } else if (dims.size() != 0 && !(dims == a.dims())) {
-        return InvalidArgument("'then' and 'condition' must have the same size, or 'condition' be "
-                               "a scalar or a vector of 'then's rows, got ",
-                               a, " and ", Shape(dims));
+        return InvalidArgument(
+            "'then' and 'condition' must have the same size, or 'condition' be "
+            "a scalar or a vector of 'then's rows, got ",
+            a, " and ", Shape(dims));
       }
     }
     ASSIGN_OR_RETURN(const auto broadcast, compute::Broadcast::Make({dims, a.dims(), b.dims()}));
@@ -220,9 +221,10 @@ class AddNKernel : public Kernel {
     const Shape shape = first.shape();
     for (int i = 1; i < ctx.num_inputs(); ++i) {
       if (ctx.input(i).shape() != shape) {
-        return InvalidArgument("Inputs to operation of type AddN must have the same size and "
-                               "shape. Input 0: ",
-                               shape, " != input ", i, ": ", ctx.input(i).shape());
+        return InvalidArgument(
+            "Inputs to operation of type AddN must have the same size and "
+            "shape. Input 0: ",
+            shape, " != input ", i, ": ", ctx.input(i).shape());
       }
     }
     if (ctx.num_inputs() == 1) {
@@ -252,9 +254,10 @@ class FillKernel : public Kernel {
     const bool of_shape = op == "Fill";
     std::vector<std::string> operands;
     if (of_shape) operands.push_back(type);
-    ASSIGN_OR_RETURN(const ElementWise loop,
-                     ElementWise::Make(OpenClOf(c), operands, type,
-                                       of_shape ? "x0" : op == "OnesLike" ? "1" : "0"));
+    ASSIGN_OR_RETURN(const ElementWise loop, ElementWise::Make(OpenClOf(c), operands, type,
+                                                               of_shape           ? "x0"
+                                                               : op == "OnesLike" ? "1"
+                                                                                  : "0"));
     return std::unique_ptr<Kernel>(std::make_unique<FillKernel>(loop, of_shape));
   }
   Status Compute(Context& ctx) override;

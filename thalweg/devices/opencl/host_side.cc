@@ -69,8 +69,7 @@ class ShapeChangeKernel : public Kernel {
     static constexpr uint64_t kNothing = 0;
     const Tensor& x = ctx.input(0);
     std::vector<Tensor> values(static_cast<size_t>(ctx.num_inputs() + ctx.num_outputs()));
-    values[0] =
-        Tensor::FromBuffer(x.dtype(), x.shape(), const_cast<uint64_t*>(&kNothing), nullptr);
+    values[0] = Tensor::FromBuffer(x.dtype(), x.shape(), const_cast<uint64_t*>(&kNothing), [] {});
     for (int i = 1; i < ctx.num_inputs(); ++i) values[static_cast<size_t>(i)] = ctx.input(i);
     RETURN_IF_ERROR(RunOnHost(*kernel_, ctx, &values));
     const Shape shape = values.back().shape();
@@ -90,7 +89,8 @@ class ShapeChangeKernel : public Kernel {
 // Of the device's types: values are handed on as they are.
 constexpr auto kHandedOn = std::to_array<std::string_view>(
     {"Identity", "Snapshot", "StopGradient", "PreventGradient", "PlaceholderWithDefault"});
-constexpr auto kShapeChanges = std::to_array<std::string_view>({"Reshape", "ExpandDims", "Squeeze"});
+constexpr auto kShapeChanges =
+    std::to_array<std::string_view>({"Reshape", "ExpandDims", "Squeeze"});
 
 // Of any type: only the shape of "input" is looked at.
 constexpr auto kShapeOps = std::to_array<std::string_view>({"Rank", "Shape", "ShapeN", "Size"});
@@ -101,12 +101,12 @@ constexpr auto kOfSizes = std::to_array<std::string_view>(
 
 // Of int32: as kOfSizes.
 constexpr auto kOfInt32 = std::to_array<std::string_view>(
-    {"Abs",     "Add",        "AddN",         "AddV2",      "Concat",      "ConcatV2", "Equal",
-     "ExpandDims", "Fill",    "FloorDiv",     "FloorMod",   "Gather",      "GatherV2", "Greater",
-     "GreaterEqual", "Identity", "Less",      "LessEqual",  "Max",         "Maximum",  "Min",
-     "Minimum", "Mul",        "Neg",          "NotEqual",   "OnesLike",    "Pack",     "Prod",
-     "Range",   "RealDiv",    "Reshape",      "Select",     "SelectV2",    "Slice",    "Square",
-     "Squeeze", "StridedSlice", "Sub",        "Sum",        "Tile",        "Transpose", "Unpack",
+    {"Abs",          "Add",          "AddN",     "AddV2",     "Concat",   "ConcatV2",  "Equal",
+     "ExpandDims",   "Fill",         "FloorDiv", "FloorMod",  "Gather",   "GatherV2",  "Greater",
+     "GreaterEqual", "Identity",     "Less",     "LessEqual", "Max",      "Maximum",   "Min",
+     "Minimum",      "Mul",          "Neg",      "NotEqual",  "OnesLike", "Pack",      "Prod",
+     "Range",        "RealDiv",      "Reshape",  "Select",    "SelectV2", "Slice",     "Square",
+     "Squeeze",      "StridedSlice", "Sub",      "Sum",       "Tile",     "Transpose", "Unpack",
      "ZerosLike"});
 
 // Of variables that live on the device: value is the device's.
@@ -173,9 +173,11 @@ class HostSideAdder {
   void AddForVariables(const KernelEntry& of_cpu, const OpDef& def) {
     const bool has_dtype = of_cpu.op == "ReadVariableOp" || of_cpu.op == "VarHandleOp";
     std::vector<std::string> host = HostArguments(def, "value");
-    std::erase_if(host, [](const std::string& name) { return name == "resource" || name == "input"; });
+    std::erase_if(host,
+                  [](const std::string& name) { return name == "resource" || name == "input"; });
     if (!has_dtype) return AddAs(of_cpu, of_cpu.types, std::move(host));
-    for (const DType dtype : {DType::kFloat, DType::kInt64}) AddAs(of_cpu, {{"dtype", dtype}}, host);
+    for (const DType dtype : {DType::kFloat, DType::kInt64})
+      AddAs(of_cpu, {{"dtype", dtype}}, host);
   }
   void AddForInt32(const KernelEntry& of_cpu, const OpDef& def) {
     const bool of_range = of_cpu.op == "Range";

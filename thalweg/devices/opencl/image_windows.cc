@@ -91,8 +91,7 @@ Result<WindowAttributes> WindowAttributes::Read(const KernelConstruction& c) {
 }
 
 Result<ImageWindows> WindowAttributes::Over(const Shape& image, int64_t rows_of_window,
-                                            int64_t columns_of_window,
-                                            int64_t out_channels) const {
+                                            int64_t columns_of_window, int64_t out_channels) const {
   if (image.rank() != 4) return InvalidArgument("images must be 4-dimensional, got ", image);
   const auto window = [&](size_t d, int64_t size) {
     const bool is_explicit = padding == "EXPLICIT";

@@ -62,8 +62,8 @@ class MatMulOpenCl : public Kernel {
     const bool batched = c.node().op_name() != "MatMul";
     ASSIGN_OR_RETURN(const bool a, c.Attr<bool>(batched ? "adj_x" : "transpose_a"));
     ASSIGN_OR_RETURN(const bool b, c.Attr<bool>(batched ? "adj_y" : "transpose_b"));
-    const std::string source = StrCat("#define TA ", a ? 1 : 0, "\n#define TB ", b ? 1 : 0, "\n",
-                                      kMatMulSource);
+    const std::string source =
+        StrCat("#define TA ", a ? 1 : 0, "\n#define TB ", b ? 1 : 0, "\n", kMatMulSource);
     ASSIGN_OR_RETURN(const cl::KernelId kernel, Compile(c, source, "matmul"));
     return std::unique_ptr<Kernel>(std::make_unique<MatMulOpenCl>(kernel, a, b, batched));
   }

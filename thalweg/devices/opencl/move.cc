@@ -46,8 +46,7 @@ std::vector<MoveDim> Merged(const std::vector<MoveDim>& dims) {
   for (const MoveDim& dim : dims) {
     if (dim.size == 1) continue;
     MoveDim* const before = merged.empty() ? nullptr : &merged.back();
-    if (before != nullptr && before->in == dim.in * dim.size &&
-        before->out == dim.out * dim.size) {
+    if (before != nullptr && before->in == dim.in * dim.size && before->out == dim.out * dim.size) {
       *before = {before->size * dim.size, dim.in, dim.out};
     } else {
       merged.push_back(dim);
@@ -86,8 +85,8 @@ Status OpenClMove::Run(OpenClQueue& queue, const MovePlan& plan, const Tensor& i
                        const Tensor& out) const {
   const std::vector<MoveDim> dims = Merged(plan.dims);
   if (dims.size() > kMostMoveDims) {
-    return Unimplemented("a move over ", dims.size(), " dimensions has no kernel on OpenCL devices; ",
-                         kMostMoveDims, " have");
+    return Unimplemented("a move over ", dims.size(),
+                         " dimensions has no kernel on OpenCL devices; ", kMostMoveDims, " have");
   }
   RETURN_IF_ERROR(IndexOf(in.num_elements()).status());
   RETURN_IF_ERROR(IndexOf(out.num_elements()).status());

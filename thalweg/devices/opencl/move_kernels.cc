@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/devices/opencl/move.h"
-
 #include <optional>
 
+#include "thalweg/devices/opencl/move.h"
 #include "thalweg/devices/opencl/opencl_kernel.h"
 #include "thalweg/devices/opencl/register_kernels.h"
 #include "thalweg/tensor/axis.h"
@@ -177,8 +176,8 @@ class StridedSliceKernel : public MoveKernel {
     ASSIGN_OR_RETURN(const Dims begin, IntVector(ctx.input(1), "begin"));
     ASSIGN_OR_RETURN(const Dims end, IntVector(ctx.input(2), "end"));
     ASSIGN_OR_RETURN(const Dims strides, IntVector(ctx.input(3), "strides"));
-    RETURN_IF_ERROR(CheckSliceArguments(ctx.input(1).shape(), ctx.input(2).shape(),
-                                        ctx.input(3).shape()));
+    RETURN_IF_ERROR(
+        CheckSliceArguments(ctx.input(1).shape(), ctx.input(2).shape(), ctx.input(3).shape()));
     ASSIGN_OR_RETURN(const StridedSlice slice,
                      MakeStridedSlice(whole, &begin, &end, strides, masks_));
     const Dims of_whole = DenseStrides(whole.dims()), of_part = DenseStrides(slice.sizes);
@@ -216,8 +215,8 @@ class PadKernel : public MoveKernel {
     const Tensor &x = ctx.input(0), &paddings = ctx.input(1);
     const Dims dims = x.shape().dims(), in = DenseStrides(dims);
     if (paddings.rank() != 2 || paddings.dim(0) != dims.size() || paddings.dim(1) != 2) {
-      return InvalidArgument("paddings must be a matrix of ", dims.size(), " rows and 2 columns: ",
-                             paddings.shape());
+      return InvalidArgument("paddings must be a matrix of ", dims.size(),
+                             " rows and 2 columns: ", paddings.shape());
     }
     Dims out_dims;
     for (int d = 0; d < dims.size(); ++d) {
@@ -261,9 +260,9 @@ class ConcatKernel : public MoveKernel {
       bool fits = other.size() == dims.size();
       for (int d = 0; fits && d < dims.size(); ++d) fits = d == axis || other[d] == dims[d];
       if (!fits) {
-        return InvalidArgument("ConcatOp : Dimensions of inputs should match: shape[0] = ",
-                               ctx.input(first).shape(), " vs. shape[", i - first,
-                               "] = ", ctx.input(i).shape());
+        return InvalidArgument(
+            "ConcatOp : Dimensions of inputs should match: shape[0] = ", ctx.input(first).shape(),
+            " vs. shape[", i - first, "] = ", ctx.input(i).shape());
       }
       dims[axis] += other[axis];
     }
@@ -296,9 +295,10 @@ class SplitKernel : public MoveKernel {
     const Dims in = DenseStrides(dims);
     ASSIGN_OR_RETURN(const int axis, NormalizeAxis(given, dims.size(), "split_dim"));
     if (dims[axis] % ctx.num_outputs() != 0) {
-      return InvalidArgument("Number of ways to split should evenly divide the split dimension, "
-                             "but got split_dim ",
-                             axis, " (size = ", dims[axis], ") and num_split ", ctx.num_outputs());
+      return InvalidArgument(
+          "Number of ways to split should evenly divide the split dimension, "
+          "but got split_dim ",
+          axis, " (size = ", dims[axis], ") and num_split ", ctx.num_outputs());
     }
     dims[axis] /= ctx.num_outputs();
     const Dims out = DenseStrides(dims);

@@ -49,8 +49,8 @@ Status Check(const OpenClApi& cl, const OpenClChoice& choice) {
                               ", 1.2 or later is needed: install a newer driver");
   }
   if (Number<cl::Bool>(cl, choice.id, cl::kDeviceAvailable) == 0) {
-    return FailedPrecondition("OpenCL device '", choice.name,
-                              "' is not available: its driver (", choice.driver, ") says so");
+    return FailedPrecondition("OpenCL device '", choice.name, "' is not available: its driver (",
+                              choice.driver, ") says so");
   }
   if (Number<cl::Bool>(cl, choice.id, cl::kDeviceCompilerAvailable) == 0) {
     return FailedPrecondition("OpenCL device '", choice.name,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenClDevice: a graphics card, or the processors, as device /device:GPU:0 through OpenCL 1.2 or
-// later, whose loader is opened when an environment is made.
+// later.
 //
-//   options.device_count = {{"GPU", 1}};     // processors too; graphics cards also unasked
-//   registries.devices = {MakeCpuDevices, MakeOpenClDevices};
+//   auto& device = static_cast<OpenClDevice&>(ctx.device());   // in a kernel of type GPU
+//   RETURN_IF_ERROR(device.queue().Copy(x, *y));
 //
 // Ownership: the environment owns it; it owns queue and programs, and shares the memory with its
 // tensors and the host allocator with other devices.
@@ -56,10 +56,5 @@ class OpenClDevice : public Device {
   OpenClPrograms programs_;
   OpenClQueue queue_;  // declared last: its end waits for what uses the others
 };
-
-// The graphics cards and accelerators of this machine; where `device_count` names GPU as many
-// devices as it says, processors among them. Without being asked for, what is not there or does not
-// work is no device; with, it is the error.
-Result<std::vector<std::unique_ptr<Device>>> MakeOpenClDevices(const DeviceRequest& request);
 
 }  // namespace thalweg

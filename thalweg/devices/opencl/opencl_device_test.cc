@@ -10,6 +10,7 @@
 
 #include "thalweg/base/notification.h"
 #include "thalweg/base/test_temporary_directory.h"
+#include "thalweg/devices/opencl/opencl_factory.h"
 #include "thalweg/devices/opencl/opencl_kernel.h"
 #include "thalweg/testing/device_conformance.h"
 
@@ -44,9 +45,8 @@ class OpenClDeviceTest : public ::testing::Test {
  protected:
   void SetUp() override { Open(""); }
   void Open(const std::string& cache) {
-    opened = MakeAsked({.job = "localhost",
-                        .host_allocator = MakeCpuAllocator(kLimit),
-                        .cache_directory = cache});
+    opened = MakeAsked(
+        {.job = "localhost", .host_allocator = MakeCpuAllocator(kLimit), .cache_directory = cache});
     ASSERT_TRUE(opened.ok()) << opened.status().ToString();
     if (opened->empty()) GTEST_SKIP() << "this machine has no OpenCL device";
     device = static_cast<OpenClDevice*>(opened->front().get());
@@ -109,7 +109,8 @@ TEST_F(OpenClDeviceTest, CallsFromManyThreadsKeepTheirArguments) {
   std::vector<Tensor> results(4);
   for (size_t t = 0; t < results.size(); ++t) {
     threads.emplace_back([&, t] {
-      const Tensor x = There(Tensor::Of<float>(std::vector<float>(1000, float(t + 1)), Shape{1000}));
+      const Tensor x =
+          There(Tensor::Of<float>(std::vector<float>(1000, float(t + 1)), Shape{1000}));
       for (int i = 0; i < 50; ++i) {
         results[t] = *device->Allocate(DType::kFloat, Shape{1000});
         OpenClLaunch launch(*kernel);

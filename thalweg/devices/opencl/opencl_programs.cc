@@ -6,7 +6,7 @@
 namespace thalweg {
 namespace {
 
-constexpr const char* kBuildOptions = "-cl-std=CL1.2";
+constexpr const char* kBuildOptions = "-cl-std=CL1.2 -w";
 
 }  // namespace
 
@@ -66,8 +66,8 @@ cl::Program OpenClPrograms::FromBinary(const std::string& binary) const {
   const auto* bytes = reinterpret_cast<const unsigned char*>(binary.data());
   cl::Int of_binary = cl::kSuccess, error = cl::kSuccess;
   const cl::DeviceId device = context_->device().id;
-  const cl::Program program = cl.CreateProgramWithBinary(context_->id(), 1, &device, &size, &bytes,
-                                                         &of_binary, &error);
+  const cl::Program program =
+      cl.CreateProgramWithBinary(context_->id(), 1, &device, &size, &bytes, &of_binary, &error);
   if (program == nullptr) return nullptr;
   if (error == cl::kSuccess && of_binary == cl::kSuccess &&
       cl.BuildProgram(program, 1, &device, kBuildOptions, nullptr, nullptr) == cl::kSuccess) {
@@ -82,8 +82,7 @@ Result<cl::Program> OpenClPrograms::FromSource(const std::string& source) const 
   const char* text = source.data();
   const size_t size = source.size();
   cl::Int error = cl::kSuccess;
-  const cl::Program program =
-      cl.CreateProgramWithSource(context_->id(), 1, &text, &size, &error);
+  const cl::Program program = cl.CreateProgramWithSource(context_->id(), 1, &text, &size, &error);
   if (program == nullptr || error != cl::kSuccess) return OpenClError("make a program", error);
   const cl::DeviceId device = context_->device().id;
   error = cl.BuildProgram(program, 1, &device, kBuildOptions, nullptr, nullptr);

@@ -74,9 +74,9 @@ Status OpenClQueue::Run(const OpenClLaunch& launch, WorkSize items, WorkSize gro
     RETURN_IF_ERROR(SetArguments(launch));
     const bool marked = ++launched_ == kLaunchesOfAMark;
     if (marked) launched_ = 0;
-    const cl::Int error = context_->cl().EnqueueNDRangeKernel(
-        context_->queue(), launch.kernel_, 3, nullptr, global.data(), group.data(), 0, nullptr,
-        marked ? &mark : nullptr);
+    const cl::Int error = context_->cl().EnqueueNDRangeKernel(context_->queue(), launch.kernel_, 3,
+                                                              nullptr, global.data(), group.data(),
+                                                              0, nullptr, marked ? &mark : nullptr);
     if (error != cl::kSuccess) return Failed("start a kernel", error);
   }
   return mark == nullptr ? OkStatus() : LimitQueue(mark);
@@ -112,9 +112,9 @@ Status OpenClQueue::Copy(const Tensor& from, const Tensor& to) {
   ASSIGN_OR_RETURN(const OpenClPlace target, PlaceOf(to.raw_data()));
   MutexLock lock(mutex_);
   RETURN_IF_ERROR(broken_);
-  const cl::Int error = context_->cl().EnqueueCopyBuffer(
-      context_->queue(), source.buffer, target.buffer, source.offset, target.offset, bytes, 0,
-      nullptr, nullptr);
+  const cl::Int error =
+      context_->cl().EnqueueCopyBuffer(context_->queue(), source.buffer, target.buffer,
+                                       source.offset, target.offset, bytes, 0, nullptr, nullptr);
   return error == cl::kSuccess ? OkStatus() : Failed("copy within the device", error);
 }
 
@@ -157,9 +157,8 @@ Status OpenClQueue::Read(const Tensor& from, void* to, Ended ended) {
   {
     MutexLock lock(mutex_);
     RETURN_IF_ERROR(broken_);
-    const cl::Int error =
-        context_->cl().EnqueueReadBuffer(context_->queue(), place.buffer, 0, place.offset,
-                                         from.bytes(), to, 0, nullptr, &event);
+    const cl::Int error = context_->cl().EnqueueReadBuffer(
+        context_->queue(), place.buffer, 0, place.offset, from.bytes(), to, 0, nullptr, &event);
     if (error != cl::kSuccess) return Failed("copy to the host", error);
   }
   WhenEnded(event, std::move(ended));
@@ -172,9 +171,8 @@ Status OpenClQueue::Write(const void* from, const Tensor& to, Ended ended) {
   {
     MutexLock lock(mutex_);
     RETURN_IF_ERROR(broken_);
-    const cl::Int error =
-        context_->cl().EnqueueWriteBuffer(context_->queue(), place.buffer, 0, place.offset,
-                                          to.bytes(), from, 0, nullptr, &event);
+    const cl::Int error = context_->cl().EnqueueWriteBuffer(
+        context_->queue(), place.buffer, 0, place.offset, to.bytes(), from, 0, nullptr, &event);
     if (error != cl::kSuccess) return Failed("copy from the host", error);
   }
   WhenEnded(event, std::move(ended));

@@ -188,8 +188,7 @@ void AddPoolKernels(KernelAdder& adder) {
   adder.Add("MaxPool", {of_float}, PoolOpenCl::Make<PoolForward>);
   adder.Add("AvgPool", {of_float}, PoolOpenCl::Make<PoolForward>);
   adder.Add("MaxPoolGrad", {of_float}, PoolOpenCl::Make<MaxPoolGradient>);
-  adder.Add("AvgPoolGrad", {of_float}, PoolOpenCl::Make<AveragePoolGradient>,
-            {"orig_input_shape"});
+  adder.Add("AvgPoolGrad", {of_float}, PoolOpenCl::Make<AveragePoolGradient>, {"orig_input_shape"});
 }
 
 }  // namespace thalweg

@@ -120,7 +120,8 @@ Result<ReduceWalk> WalkOf(const Shape& shape, const Dims& axes) {
   for (auto stretch = stretches.rbegin(); stretch != stretches.rend(); ++stretch) {
     uint32_t& rank = stretch->reduced ? walk.rank : walk.kept_rank;
     if (rank == kMostRuns) {
-      return Unimplemented("a reduction of ", shape, " over every other dimension has no kernel on "
+      return Unimplemented("a reduction of ", shape,
+                           " over every other dimension has no kernel on "
                            "OpenCL devices");
     }
     (stretch->reduced ? walk.size : walk.kept_size)[rank] = static_cast<uint32_t>(stretch->size);
@@ -136,10 +137,9 @@ Result<ReduceWalk> WalkOf(const Shape& shape, const Dims& axes) {
 Result<OpenClReduction> OpenClReduction::Make(OpenClDevice& device, ReduceTo what) {
   const Joining joining = JoiningOf(what);
   const bool of_bool = what == ReduceTo::kAll || what == ReduceTo::kAny;
-  const std::string source =
-      StrCat("#define T ", joining.type, "\n#define FIRST ", joining.first,
-             "\n#define JOIN(a, b) (", joining.join, ")\n#define SCALED(a) ",
-             of_bool ? "(a)" : "((a) * scale)", "\n", kReduceSource);
+  const std::string source = StrCat("#define T ", joining.type, "\n#define FIRST ", joining.first,
+                                    "\n#define JOIN(a, b) (", joining.join, ")\n#define SCALED(a) ",
+                                    of_bool ? "(a)" : "((a) * scale)", "\n", kReduceSource);
   OpenClReduction made;
   made.mean_ = what == ReduceTo::kMean;
   ASSIGN_OR_RETURN(made.each_, device.programs().Find(source, "each"));
@@ -172,7 +172,8 @@ Status OpenClReduction::Run(OpenClDevice& device, const Tensor& x, const Dims& a
   OpenClLaunch launch(group_);
   launch.Add(x).Add(sums).Value(count).Value(parts).Value(part_size);
   launch.Value(parts > 1 ? 1.0f : scale).Value(walk);
-  RETURN_IF_ERROR(queue.Run(launch, {size_t{parts} * kGroupItems, outputs, 1}, {kGroupItems, 1, 1}));
+  RETURN_IF_ERROR(
+      queue.Run(launch, {size_t{parts} * kGroupItems, outputs, 1}, {kGroupItems, 1, 1}));
   if (parts == 1) return OkStatus();
   ReduceWalk rest;
   rest.rank = rest.kept_rank = 1;

@@ -8,22 +8,6 @@
 
 namespace thalweg {
 
-const char* OpenClTypeName(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat:
-      return "float";
-    case DType::kInt32:
-      return "int";
-    case DType::kInt64:
-      return "long";
-    case DType::kBool:
-    case DType::kUint8:
-      return "uchar";
-    default:
-      return nullptr;
-  }
-}
-
 Status AddOpenClKernels(const OpRegistry& ops, KernelRegistry& registry) {
   const std::vector<const KernelEntry*> entries = registry.Entries();
   if (std::ranges::any_of(entries, [](const auto* e) { return e->device_type == kGpu; })) {

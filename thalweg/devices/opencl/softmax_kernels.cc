@@ -132,9 +132,9 @@ class CrossEntropyOpenCl : public Kernel {
   CrossEntropyOpenCl(cl::KernelId kernel, bool sparse) : kernel_(kernel), sparse_(sparse) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     const bool sparse = c.node().op_name() != "SoftmaxCrossEntropyWithLogits";
-    const char* name = !sparse                                  ? "cross_entropy"
+    const char* name = !sparse                            ? "cross_entropy"
                        : c.input_type(1) == DType::kInt64 ? "sparse_long"
-                                                                : "sparse_int";
+                                                          : "sparse_int";
     ASSIGN_OR_RETURN(const cl::KernelId kernel, Compile(c, kSoftmaxSource, name));
     return std::unique_ptr<Kernel>(std::make_unique<CrossEntropyOpenCl>(kernel, sparse));
   }
@@ -147,9 +147,8 @@ class CrossEntropyOpenCl : public Kernel {
     ASSIGN_OR_RETURN(Tensor * gradient, ctx.AllocateOutput(1, logits.dtype(), shape));
     RETURN_IF_ERROR(IndexOf(logits.num_elements()).status());
     OpenClLaunch launch(kernel_);
-    launch.Add(logits).Add(labels).Add(ctx.output(0)).Add(*gradient);
+    launch.Add(logits).Add(labels).Add(*loss).Add(*gradient);
     launch.Value(static_cast<uint32_t>(classes));
-    static_cast<void>(loss);
     return RunRows(OpenClOf(ctx).queue(), launch, rows);
   }
 
@@ -158,14 +157,16 @@ class CrossEntropyOpenCl : public Kernel {
     if (logits.rank() != 2) return InvalidArgument("logits must be 2-D, but got shape ", logits);
     if (!sparse_) {
       if (logits == labels) return OkStatus();
-      return InvalidArgument("logits and labels must have one shape on OpenCL devices: logits_size=",
-                             logits, " labels_size=", labels);
+      return InvalidArgument(
+          "logits and labels must have one shape on OpenCL devices: logits_size=", logits,
+          " labels_size=", labels);
     }
     if (labels.rank() != 1) return InvalidArgument("labels must be 1-D, but got shape ", labels);
     if (labels.dim(0) != logits.dim(0)) {
-      return InvalidArgument("logits and labels must have the same first dimension, got logits "
-                             "shape ",
-                             logits, " and labels shape ", labels);
+      return InvalidArgument(
+          "logits and labels must have the same first dimension, got logits "
+          "shape ",
+          logits, " and labels shape ", labels);
     }
     if (logits.dim(0) > 0 && logits.dim(1) == 0) {
       return InvalidArgument("logits must have at least one class, got ", logits);

@@ -30,9 +30,8 @@ class AddToVariable : public Kernel {
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     const std::string type = OpenClTypeName(c.input_type(1));
     const bool subtracts = c.node().op_name() == "AssignSubVariableOp";
-    ASSIGN_OR_RETURN(const ElementWise add,
-                     ElementWise::Make(OpenClOf(c), {type, type}, type,
-                                       subtracts ? "x0 - x1" : "x0 + x1"));
+    ASSIGN_OR_RETURN(const ElementWise add, ElementWise::Make(OpenClOf(c), {type, type}, type,
+                                                              subtracts ? "x0 - x1" : "x0 + x1"));
     return std::unique_ptr<Kernel>(std::make_unique<AddToVariable>(add));
   }
   Status Compute(Context& ctx) override {
