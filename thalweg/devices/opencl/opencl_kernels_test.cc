@@ -105,7 +105,7 @@ void ExpectNear(const Tensor& expected, const Tensor& found, float tolerance) {
   }
   for (int64_t i = 0; i < expected.num_elements(); ++i) {
     const float a = expected.data<float>()[i], b = found.data<float>()[i];
-    if (std::isnan(a) && std::isnan(b)) continue;
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     ASSERT_LE(std::abs(a - b), tolerance * (1 + std::abs(a)))
         << "element " << i << ": " << a << ", there " << b;
   }
