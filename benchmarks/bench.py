@@ -187,6 +187,7 @@ def parse(arguments):
     p.add_argument("--pairs", type=int, default=5)
     p.add_argument("--seconds", type=float, default=1, help="of one measurement")
     p.add_argument("--threads", help="such as 1,2; else 2 for rows of several processes, 1 for others, 1 and 2 where all rows are measured")
+    p.add_argument("--check", action="store_true", help="measure nothing: only say whether there are such rows and options")
     p.add_argument("--folder", metavar="FOLDER", help="keep each row there when it is measured, and pass over those that are there")
     options = p.parse_args(arguments)
     one_file = options.json or options.plot or options.profile
@@ -276,6 +277,8 @@ def main(arguments):
     if options.pairs < 5:
         sys.exit("bench: a figure needs at least 5 pairs")
     chosen = choose(options.names)
+    if options.check:
+        return 0
     print(machine()[0])
     if options.profile:
         return profile(chosen, options)

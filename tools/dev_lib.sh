@@ -110,7 +110,11 @@ dev_setup() {
     cluster) dev_setup tests; install_packages cluster; make_venv .venvs/cluster python/requirements-cluster.txt ;;
     peers) dev_setup tests; make_venv .venvs/peers python/requirements-peers.txt optional ;;
     conformance) dev_setup tests; make_venv .venvs/conformance python/requirements-conformance.txt; old_tensorflow ;;
-    libraries) dev_setup tests; make_venv .venvs/libraries python/requirements-libraries.txt whole ;;
+    libraries)
+      dev_setup tests
+      make_venv .venvs/libraries python/requirements-libraries.txt whole
+      make_venv .venvs/libraries-other python/requirements-libraries-other.txt whole  # found before the first by those tests that ask for it
+      ;;
     tensorboard)
       dev_setup tests
       install_packages tensorboard || say "no Chromium here: pages will not be looked at"
@@ -181,6 +185,11 @@ plotting() {
 }
 
 dev_bench() {
+  if [[ " $* " = *" --help "* || " $* " = *" -h "* ]]; then python3 benchmarks/bench.py --help; return; fi
+  if ! python3 benchmarks/bench.py --check "$@"; then  # before the build, which takes minutes
+    trap - EXIT
+    exit 2
+  fi
   dev_setup tests
   [[ " $* " = *" --peers "* ]] && dev_setup peers
   [[ " $* " = *" --plot "* ]] && plotting

@@ -185,7 +185,12 @@ TensorPtr FromArrayLike(PyObject* value, TwDataType dtype, bool share) {
   TensorPtr tensor;
   const int wanted = NumpyType(dtype);
   const bool text = PyArray_TYPE(array) == NPY_UNICODE || PyArray_TYPE(array) == NPY_STRING;
-  if (dtype == kString) {
+  if (dtype == kString && text && !PyArray_Check(value)) {
+    // numpy's own texts lose the zero bytes that they end with; objects keep them.
+    PyObject* whole = PyArray_FromAny(value, PyArray_DescrFromType(NPY_OBJECT), 0, 0, 0, nullptr);
+    if (whole != nullptr) tensor = StringTensor(reinterpret_cast<PyArrayObject*>(whole));
+    Py_XDECREF(whole);
+  } else if (dtype == kString) {
     tensor = StringTensor(array);
   } else if (wanted < 0) {
     PyErr_Format(PyExc_TypeError, "Cannot make a tensor of type %s from %R of type '%s'%s.",

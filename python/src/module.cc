@@ -211,16 +211,23 @@ bool AddEnvironmentType(PyObject* module) {
 
 PyObject* SetHooks(PyObject*, PyObject* args) {
   Hooks given{};
-  if (!PyArg_ParseTuple(args, "OOOOO", &given.operation_class, &given.tensor_class,
-                        &given.make_error, &given.expand_fetch, &given.expand_feeds)) {
+  if (!PyArg_ParseTuple(args, "OOOO", &given.operation_class, &given.tensor_class,
+                        &given.expand_fetch, &given.expand_feeds)) {
     return nullptr;
   }
-  for (PyObject* hook : {given.operation_class, given.tensor_class, given.make_error,
-                         given.expand_fetch, given.expand_feeds}) {
+  for (PyObject* hook :
+       {given.operation_class, given.tensor_class, given.expand_fetch, given.expand_feeds}) {
     Py_INCREF(hook);
   }
+  given.make_error = hooks.make_error;
   given.eager_tensor_class = hooks.eager_tensor_class;
   hooks = given;
+  Py_RETURN_NONE;
+}
+
+// Apart from the others: what needs no graph fails, too.
+PyObject* SetErrorHook(PyObject*, PyObject* make) {
+  Py_XSETREF(hooks.make_error, Py_NewRef(make));
   Py_RETURN_NONE;
 }
 
@@ -272,6 +279,7 @@ PyObject* CodeName(PyObject*, PyObject* code) {
 
 PyMethodDef functions[] = {
     {"set_hooks", SetHooks, METH_VARARGS, "Tells the extension the classes of the package."},
+    {"set_error_hook", SetErrorHook, METH_O, "Tells the extension what makes exceptions."},
     {"set_function_hook", SetFunctionHook, METH_O, "Tells the extension what calls functions."},
     {"to_numpy", ToNumpy, METH_VARARGS,
      "to_numpy(value, dtype=0): (dtype, array) of the tensor that the value makes."},

@@ -45,6 +45,22 @@ def test_sequences_of_similar_length_are_batched():
     sentences = Dataset.range(1, 8).map(lambda n: tf.fill([n], n))
     batches = sentences.apply(experimental.bucket_by_sequence_length(tf.size, [4], [3, 2]))
     assert [b.shape for b in elements(batches)] == [(3, 3), (2, 5), (2, 7)]
+    batches = sentences.apply(experimental.bucket_by_sequence_length(tf.size, [4, 8], [3, 2, 2], pad_to_bucket_boundary=True))
+    assert [b.shape for b in elements(batches)] == [(3, 3), (2, 7), (2, 7)]
+    too_long = sentences.apply(experimental.bucket_by_sequence_length(tf.size, [4, 7], [3, 2, 2], pad_to_bucket_boundary=True))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="elements must have length < max"):
+        elements(too_long)
+
+
+def test_states_may_grow_from_element_to_element():
+    def longer(state, x):
+        return tf.concat([state, [x * (state.shape[0].value or -1)]], 0)
+    start, numbers = np.zeros([1], np.int64), Dataset.range(1, 4)
+    grown = numbers.apply(experimental.scan(start, lambda state, x: (longer(state, x), state)))
+    assert grown.output_shapes.as_list() == [None]
+    assert [g.tolist() for g in elements(grown)] == [[0], [0, -1], [0, -1, -2]]
+    with tf.Session() as session:
+        assert session.run(numbers.reduce(start, longer)).tolist() == [0, -1, -2, -3]
 
 
 def test_what_functions_give_is_checked_when_the_graph_is_made():

@@ -404,3 +404,14 @@ def test_a_session_forgets_old_requests():
             assert sess.run(part) == i
         assert sess._num_prepared <= 256
         assert sess.run(parts[0]) == 0
+
+
+def test_strings_keep_the_zero_bytes_that_they_end_with():
+    texts = [b"a\0", b"\0", b"b"]
+    fed = tw.placeholder(tw.string, [None])
+    with tw.Session() as session:
+        assert session.run(fed, {fed: texts}).tolist() == texts
+        assert session.run(tw.constant(texts)).tolist() == texts
+        assert session.run(tw.constant([["a\0", "b"]], tw.string, [2])).tolist() == texts[::2]
+        assert session.run(tw.py_func(lambda: (texts, texts[0]), [], [tw.string, tw.string]))[0].tolist() == texts
+    assert list(tw.make_tensor_proto(texts).string_val) == texts

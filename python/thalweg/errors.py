@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from thalweg import _core
 from thalweg.base import names
 
 if TYPE_CHECKING:
@@ -233,4 +234,5 @@ class raise_exception_on_not_ok_status:
         pass
 
 
+_core.set_error_hook(_make)
 names.complete(globals())

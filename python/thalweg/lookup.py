@@ -125,6 +125,8 @@ class TextFileIdTableInitializer(TextFileInitializer):
 class LookupInterface:
     """A table: what all kinds share."""
 
+    _has_single_values = False  # whether each value is surely a scalar
+
     def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike) -> None:
         self._key_dtype, self._value_dtype = dtypes.as_dtype(key_dtype), dtypes.as_dtype(value_dtype)
 
@@ -157,6 +159,8 @@ class LookupInterface:
             raise TypeError(f"Signature mismatch. Keys must be dtype {self._key_dtype}, got {values.dtype}.")
         found = apply("LookupTableFindV2", [self._handle, values, self._default_value],
                       name=name or f"{op_name_of(self._handle).split('/')[-1]}_Lookup")
+        if self._has_single_values:  # which a function that is given the table cannot see
+            found.set_shape(values.shape)
         if not isinstance(keys, SparseTensor):
             return found
         return SparseTensor(keys.indices, found, keys.dense_shape)
@@ -168,6 +172,8 @@ class LookupInterface:
 
 class StaticHashTable(LookupInterface):
     """A table that its initializer fills, once: StaticHashTable(KeyValueTensorInitializer(keys, values), -1)."""
+
+    _has_single_values = True
 
     def __init__(self, initializer: TableInitializerBase, default_value: TensorLike, name: str | None = None, *,
                  shared_name: str | None = None) -> None:

@@ -2,6 +2,7 @@
 """A program of tf.keras that writes files of models into a folder, or reads those that are there:
 
     keras_files.py write|read FOLDER [own]
+    keras_files.py write_various|read_various FOLDER [NAME...]
 
 `own` reads what model.save wrote too, which only we do of both releases' files. Reading prints JSON.
 """
@@ -46,6 +47,64 @@ def said(model):
     return {"predicted": predicted, "steps": steps, "after": [float(v) for v in after]}
 
 
+class OfTheProgram(tf.keras.Model):
+    def __init__(self):
+        super(OfTheProgram, self).__init__()
+        self.hidden, self.out = [L.Dense(4, activation="tanh"), L.BatchNormalization()], L.Dense(2)
+
+    def call(self, x):
+        for layer in self.hidden:
+            x = layer(x)
+        return self.out(x)
+
+
+def various():
+    """{name: (a model, what it is given)}; each is trained without what is drawn."""
+    columns = [tf.feature_column.numeric_column("b", (3,)), tf.feature_column.embedding_column(
+        tf.feature_column.categorical_column_with_hash_bucket("word", 4), 2, initializer=tf.keras.initializers.Constant(0.25))]
+    words = L.Input((5,), dtype="int32", name="words")
+    masked = L.GRU(3, name="gru")(L.Embedding(9, 4, mask_zero=True)(words))
+    numbers = np.random.RandomState(5).randint(0, 9, (16, 5))
+    features = {"b": FEED["b"], "word": np.array([["x"], ["y"]] * 8)}
+    regularized = dict(kernel_regularizer=tf.keras.regularizers.l2(0.1), activity_regularizer=tf.keras.regularizers.l1(0.01))
+    return {
+        "sequential": (tf.keras.Sequential([L.Dense(4, activation="relu", input_shape=(3,), **regularized), L.BatchNormalization(), L.Dropout(0.0),
+                                            L.Dense(2)]), FEED["b"]),
+        "pictures": (tf.keras.Sequential([L.Reshape((6, 2, 1), input_shape=(6, 2)), L.Conv2D(3, 2, padding="same"), L.BatchNormalization(),
+                                          L.MaxPooling2D((2, 1)), L.Flatten(), L.Dense(2)]), FEED["a"]),
+        "masked": (tf.keras.Model(words, L.Dense(2)(masked)), numbers),
+        "masked_sequential": (tf.keras.Sequential([L.Embedding(9, 4, mask_zero=True, input_length=5), L.LSTM(3), L.Dense(2)]), numbers),
+        "both_ways": (tf.keras.Sequential([L.Bidirectional(L.LSTM(2, return_sequences=True), input_shape=(6, 2)), L.TimeDistributed(L.Dense(2)),
+                                           L.GlobalMaxPooling1D()]), FEED["a"]),
+        "two_inputs": (made(), rows()),
+        "class": (OfTheProgram(), FEED["b"]),
+        "columns": (tf.keras.Sequential([L.DenseFeatures(columns), L.Dense(2)]), features)}
+
+
+def trained(model, given):
+    """The losses of steps of a new optimizer, and what it predicts then; 1.15 trains what it has loaded only where it was not run yet."""
+    model.compile(tf.keras.optimizers.SGD(0.05), "mse")
+    after = [float(model.train_on_batch(given, WANTED)) for _ in range(3)]
+    return {"after": after, "loss": float(model.evaluate(given, WANTED, verbose=0, batch_size=16)), "then": model.predict(given).tolist()}
+
+
+def write_various(folder):
+    found = {}
+    for name, (model, given) in various().items():
+        model.compile("sgd", "mse")
+        model.train_on_batch(given, WANTED)
+        model.save(os.path.join(folder, "various", name), save_format="tf")
+        found[name] = trained(model, given)
+    with open(os.path.join(folder, "various.json"), "w") as f:
+        json.dump(found, f)
+
+
+def read_various(folder, names):
+    from tensorflow.python.ops import while_v2  # noqa: F401  (1.15 has the gradient of While where it was imported)
+    kinds = various()
+    print(json.dumps({name: trained(tf.keras.models.load_model(os.path.join(folder, "various", name)), kinds[name][1]) for name in names}))
+
+
 def write(folder):
     found = {}
     for optimizer in ("Adam", "Nadam", "RMSprop", "SGD"):
@@ -76,4 +135,7 @@ def read(folder, own):
 
 
 if __name__ == "__main__":
-    write(sys.argv[2]) if sys.argv[1] == "write" else read(sys.argv[2], "own" in sys.argv[3:])
+    if sys.argv[1].endswith("_various"):
+        write_various(sys.argv[2]) if sys.argv[1] == "write_various" else read_various(sys.argv[2], sys.argv[3:])
+    else:
+        write(sys.argv[2]) if sys.argv[1] == "write" else read(sys.argv[2], "own" in sys.argv[3:])

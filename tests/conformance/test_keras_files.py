@@ -48,6 +48,19 @@ def test_models_go_on_where_they_were_saved(written, reader):
             np.testing.assert_allclose(found[name][key], value, rtol=1e-4, atol=1e-6, err_msg=f"{name} {key}, {writer} to {reader}")
 
 
+def test_1_15_makes_models_of_what_model_save_wrote(tmp_path):
+    need_1_15()
+    if not os.path.exists(KERAS_PYTHON):
+        pytest.skip("the package Keras 2.3.1 is installed by ./dev setup libraries")
+    run("thalweg", "write_various", str(tmp_path))
+    said = json.loads((tmp_path / "various.json").read_text())
+    assert len(said) == 8
+    found = run("1.15", "read_various", str(tmp_path), *said)
+    for name, values in said.items():
+        for key, value in values.items():
+            np.testing.assert_allclose(found[name][key], value, rtol=1e-4, atol=1e-5, err_msg=f"{name} {key}")
+
+
 def test_checkpoints_have_the_same_keys(written, tmp_path):
     import thalweg as tw
     writer, folder, _ = written

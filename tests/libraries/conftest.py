@@ -9,14 +9,33 @@ import textwrap
 import pytest
 
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+OTHER = os.path.join(HERE, "..", "..", ".venvs", "libraries-other", "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
+
+
+def _numbers(program, folder, paths=()):
+    path = folder / "program.py"
+    path.write_text(textwrap.dedent(program))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", str(path)], capture_output=True, text=True,
+                          env=environment, cwd=folder, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return [float(number) for number in re.findall(r"[-+\d.e]+", done.stdout.strip().splitlines()[-1])]
+
+
 @pytest.fixture
-def last_number(tmp_path):
-    """last_number(program): runs a program that imports tensorflow; the number on the last line that it prints."""
-    def run(program):
-        path = tmp_path / "program.py"
-        path.write_text(textwrap.dedent(program))
-        done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", str(path)], capture_output=True, text=True,
-                              env=dict(os.environ), cwd=tmp_path, check=False, timeout=600)
-        assert done.returncode == 0, done.stderr[-4000:]
-        return float(re.findall(r"[-+\d.e]+", done.stdout.strip().splitlines()[-1])[-1])
-    return run
+def last_numbers(tmp_path):
+    """last_numbers(program): runs a program that imports tensorflow; the numbers on the last line that it prints."""
+    return lambda program: _numbers(program, tmp_path)
+
+
+@pytest.fixture
+def last_number(last_numbers):
+    """last_number(program): the last of them."""
+    return lambda program: last_numbers(program)[-1]
+
+
+@pytest.fixture
+def other_numbers(tmp_path):
+    """As last_numbers, with the libraries of which requirements-libraries-other.txt has other versions."""
+    return lambda program: _numbers(program, tmp_path, [OTHER])

@@ -280,9 +280,116 @@ def callbacks(tf):
     return [seen, tf.keras.backend.get_value(model.optimizer.lr)]
 
 
+def _columns(tf):
+    fc = tf.feature_column
+    age, town = fc.numeric_column("age"), fc.categorical_column_with_hash_bucket("town", 5)
+    kind = fc.categorical_column_with_vocabulary_list("kind", ["a", "b", "c"])
+    return [fc.embedding_column(town, 3), age, fc.bucketized_column(age, [0.2, 0.6]), fc.indicator_column(kind),
+            fc.numeric_column("pair", shape=(2,), normalizer_fn=lambda x: x * 2),
+            fc.indicator_column(fc.crossed_column(["town", "kind"], 4)), fc.embedding_column(fc.categorical_column_with_identity("id", 4), 2)]
+
+
+def _features(count):
+    draw = np.random.RandomState(8)
+    return {"age": draw.rand(count).astype(np.float32), "town": draw.choice(["x", "y", "z"], count), "pair": _rows(count, 2),
+            "kind": draw.choice(["a", "b", "c", "d"], (count, 1)), "id": draw.randint(0, 4, (count, 1))}
+
+
+def _said(model, history, rows):
+    return [history.history, model.predict(rows), [w.name for w in model.weights], [layer.name for layer in model.layers]]
+
+
+def columns_of_arrays(tf):
+    """A model that comes to know its inputs by a dictionary of arrays."""
+    model = tf.keras.Sequential([tf.keras.layers.DenseFeatures(_columns(tf)), tf.keras.layers.Dense(4, activation="relu"), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse", metrics=["mae"])
+    rows, wanted = _features(24), _rows(24, 1)
+    try:
+        model.predict(rows)
+    except tf.errors.FailedPreconditionError:  # the model is made, its table of words not filled yet
+        pass
+    tf.keras.backend.get_session().run(tf.tables_initializer())
+    _seeded(model)
+    return _said(model, model.fit(rows, wanted, epochs=2, batch_size=8, verbose=0, shuffle=False), rows)
+
+
+def columns_of_datasets(tf):
+    """The same of a dataset of dictionaries, whose features are one number a row."""
+    columns = [c for c in _columns(tf) if "kind" not in str(c)]
+    model = tf.keras.Sequential([tf.keras.layers.DenseFeatures(columns), tf.keras.layers.Dense(1, activation="sigmoid")])
+    model.compile("adam", "binary_crossentropy", metrics=["accuracy"])
+    rows, wanted = _features(24), (_rows(24) > 0).astype(np.float32)
+    rows = {name: values.reshape(-1) if name == "id" else values for name, values in rows.items() if name != "kind"}
+    batches = tf.data.Dataset.from_tensor_slices((rows, wanted)).batch(8)
+    model.predict(batches)
+    _seeded(model)
+    history = model.fit(batches, epochs=2, verbose=0, validation_data=batches)
+    return _said(model, history, batches) + [model.evaluate(batches, verbose=0)]
+
+
+def columns_in_a_functional_model(tf):
+    L, columns = tf.keras.layers, [c for c in _columns(tf) if "kind" not in str(c)]
+    inputs = {"age": L.Input((1,), name="age"), "town": L.Input((1,), name="town", dtype="string"), "pair": L.Input((2,), name="pair"),
+              "id": L.Input((1,), name="id", dtype="int64")}
+    model = tf.keras.Model(list(inputs.values()), L.Dense(1)(L.DenseFeatures(columns, name="columns")(inputs)))
+    model.compile("sgd", "mse")
+    rows, wanted = _features(24), _rows(24, 1)
+    rows.pop("kind")
+    history = _seeded(model).fit(rows, wanted, epochs=2, batch_size=8, verbose=0, shuffle=False)
+    return _said(model, history, rows)
+
+
+def built_of_data(tf):
+    """Models that come to know their inputs by arrays, and by datasets of them."""
+    L, found = tf.keras.layers, []
+    for of_datasets in (False, True):
+        model = tf.keras.Sequential([L.Dense(3, activation="relu"), L.Dense(1)])
+        model.compile("sgd", "mse", metrics=["mae"])
+        rows, wanted = _rows(16, 2), _rows(16, 1, seed=2)
+        batches = tf.data.Dataset.from_tensor_slices((rows, wanted)).batch(8)
+        model.predict(batches if of_datasets else rows)
+        _seeded(model)
+        history = model.fit(batches, epochs=2, verbose=0) if of_datasets else model.fit(rows, wanted, 8, 2, verbose=0, shuffle=False)
+        found.append(_said(model, history, rows))
+    return found
+
+
+def columns_of_a_class(tf):
+    class Net(tf.keras.Model):
+        def __init__(self):
+            super(Net, self).__init__()
+            self.columns, self.out = tf.keras.layers.DenseFeatures([tf.feature_column.numeric_column("pair", 2)]), tf.keras.layers.Dense(1)
+
+        def call(self, features):
+            return self.out(self.columns(features))
+
+    model = Net()
+    model.compile("sgd", "mse")
+    rows, wanted = {"pair": _rows(16, 2)}, _rows(16, 1, seed=2)
+    model.predict(rows)
+    return _said(_seeded(model), model.fit(rows, wanted, epochs=2, batch_size=8, verbose=0, shuffle=False), rows)
+
+
+def functions_between_layers(tf):
+    L = tf.keras.layers
+    a, b = L.Input((4,), name="a"), L.Input((4,), name="b")
+    h = tf.nn.relu(L.Dense(4)(a)) * 2.0 + tf.concat([b[:, :2], 1.0 - b[:, 2:]], 1)
+    h = tf.reshape(h, [-1, 2, 2])
+    model = tf.keras.Model([a, b], tf.reduce_sum(L.Dense(2)(h), axis=2, name="total"))
+    model.compile("sgd", "mse")
+    rows, wanted = [_rows(16, 4), _rows(16, 4, seed=3)], _rows(16, 2, seed=2)
+    history = _seeded(model).fit(rows, wanted, epochs=2, batch_size=8, verbose=0, shuffle=False).history
+    again = tf.keras.Model.from_config(model.get_config())
+    again.set_weights(model.get_weights())
+    other = model([tf.constant(r) for r in rows])
+    return [history, model.predict(rows), again.predict(rows), tf.keras.backend.get_session().run(other), [layer.name for layer in model.layers],
+            [layer.name for layer in again.layers]]
+
+
 PROGRAMS = [dense, sgd, momentum, adam, amsgrad, rmsprop, adagrad, adadelta, adamax, nadam, clipped, optimizer_of_train, regularized,
             convolutional, recurrent, stacked, embedding, sparse_gradients, two_outputs, losses, metrics, saved, in_a_session, on_datasets,
-            layers_of_a_program, subclassed, callbacks]
+            layers_of_a_program, subclassed, callbacks, columns_of_arrays, columns_of_datasets, columns_in_a_functional_model,
+            columns_of_a_class, built_of_data, functions_between_layers]
 
 
 def result(program, tf):

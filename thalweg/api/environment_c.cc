@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "thalweg/api/cache_directory.h"
+#include "thalweg/api/device_count.h"
 #include "thalweg/api/handles.h"
 #include "thalweg/api/host_environment.h"
 #include "thalweg/api/registries.h"
@@ -29,7 +31,7 @@ Result<std::shared_ptr<Environment>> MakeEnvironment(const TwEnvironmentOptions&
   options.threads = given.threads;
   options.cpu_devices = given.cpu_devices;
   ASSIGN_OR_RETURN(options.device_count, DeviceCountAskedFor());
-  options.cache_directory = DeviceCacheDirectory();
+  options.cache_directory = CacheDirectory();
   options.memory_limit = given.memory_limit;
   if (given.isa_level >= 0) {
     if (given.isa_level > 2)

@@ -86,7 +86,12 @@ class Csv : public Dataset {
       }
       ASSIGN_OR_RETURN(const bool ended, fields_->AtEnd());
       if (ended) return false;
+      const uint64_t at = fields_->offset();
       RETURN_IF_ERROR(Record(poller, out, problem));
+      if (!problem->ok()) {
+        *problem = Status(problem->code(), StrCat(problem->message(), " (the record at byte ", at,
+                                                  " of ", csv_.files_.files[at_], ")"));
+      }
       return true;
     }
     Status Header(const Poller& poller, Status* problem) {
@@ -96,7 +101,9 @@ class Csv : public Dataset {
         RETURN_IF_ERROR(poller.Look());
         ASSIGN_OR_RETURN(last, fields_->Next(FileRoom(poller), nullptr, &wrong));
       }
-      if (ended || !wrong.ok()) *problem = InvalidArgument("Can't read header of file");
+      if (ended || !wrong.ok()) {
+        *problem = InvalidArgument("Can't read header of file ", csv_.files_.files[at_]);
+      }
       return OkStatus();
     }
     Status Record(const Poller& poller, Element* out, Status* problem) {

@@ -34,6 +34,10 @@ class CsvTest : public ::testing::Test {
     FilesOptions files = {{Write("file.csv", text)}, block_bytes};
     return All(Puller(*CsvDataset(std::move(files), std::move(options), Texts(n)), 0));
   }
+  // What the message of a record's error ends with.
+  std::string At(uint64_t offset) const {
+    return StrCat(" (the record at byte ", offset, " of ", directory_.path(), "/file.csv)");
+  }
   static Lines All(Puller&& puller) {
     Lines lines;
     while (lines.size() < 100) {
@@ -71,21 +75,20 @@ TEST_F(CsvTest, ReadsFieldsAsRfc4180HasThem) {
 TEST_F(CsvTest, AnErrorIsThatOfItsRecord) {
   const CsvOptions two = {.defaults = Defaults(2)};
   EXPECT_EQ(Records("a\"b,c\nd,e\n", two),
-            (Lines{"Unquoted fields cannot have quotes inside", "d|e|"}));
+            (Lines{"Unquoted fields cannot have quotes inside" + At(0), "d|e|"}));
   EXPECT_EQ(Records("\"a\"b\",c\nd,e\n", two),
-            (Lines{"Quote inside a string has to be escaped by another quote", "d|e|"}));
+            (Lines{"Quote inside a string has to be escaped by another quote" + At(0), "d|e|"}));
   EXPECT_EQ(Records("\"a,c\nd,e\n", two),
-            (Lines{"Reached end of file without closing quoted field in record"}));
+            (Lines{"Reached end of file without closing quoted field in record" + At(0)}));
   EXPECT_EQ(Records("a\nb,c,d\ne,f", two),
-            (Lines{"Expect 2 fields but have 1 in record",
-                   "Expect 2 fields but have more in record", "e|f|"}));
+            (Lines{"Expect 2 fields but have 1 in record" + At(0),
+                   "Expect 2 fields but have more in record" + At(2), "e|f|"}));
   const Tensor none = *Tensor::AllocateHost(DType::kString, Shape{0});
   EXPECT_EQ(Records("a\n\nb\n", {.defaults = {none}}),
-            (Lines{"a|", "Field 0 is required but missing in record!", "b|"}));
-  EXPECT_EQ(Records("h\"h\na\n", {.header = true, .defaults = Defaults(1)}),
-            (Lines{"Can't read header of file", "a|"}));
-  EXPECT_EQ(Records("", {.header = true, .defaults = Defaults(1)}),
-            (Lines{"Can't read header of file"}));
+            (Lines{"a|", "Field 0 is required but missing in record!" + At(2), "b|"}));
+  const std::string header = StrCat("Can't read header of file ", directory_.path(), "/file.csv");
+  EXPECT_EQ(Records("h\"h\na\n", {.header = true, .defaults = Defaults(1)}), (Lines{header, "a|"}));
+  EXPECT_EQ(Records("", {.header = true, .defaults = Defaults(1)}), (Lines{header}));
 }
 
 TEST_F(CsvTest, NumbersAreNumbers) {
@@ -97,8 +100,12 @@ TEST_F(CsvTest, NumbersAreNumbers) {
   const Element first = **puller.Next();
   EXPECT_EQ(first[0].scalar<int64_t>(), 1);
   EXPECT_TRUE(std::isinf(first[1].scalar<double>()));
-  EXPECT_EQ(puller.Next().status().message(), "Field 0 in record is not a valid int64: x");
-  EXPECT_EQ(puller.Next().status().message(), "Field 1 in record is not a valid double: y");
+  EXPECT_EQ(
+      puller.Next().status().message(),
+      StrCat("Field 0 in record is not a valid int64: x (the record at byte 10 of ", path, ")"));
+  EXPECT_EQ(
+      puller.Next().status().message(),
+      StrCat("Field 1 in record is not a valid double: y (the record at byte 14 of ", path, ")"));
   const Element last = **puller.Next();
   EXPECT_EQ(last[0].scalar<int64_t>(), 7);
   EXPECT_EQ(last[1].scalar<double>(), 0.5);

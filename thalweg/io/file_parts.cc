@@ -43,9 +43,7 @@ Result<Part> NextRecord(BlockFile& file, const MakeRoom& make_room) {
   ASSIGN_OR_RETURN(std::string_view ahead, file.Ahead(kRecordHeaderBytes));
   if (ahead.size() < kRecordHeaderBytes) return Part();
   const Result<uint64_t> length = RecordLength(ahead.substr(0, kRecordHeaderBytes), at);
-  if (!length.ok()) {
-    return Status(length.status().code(), StrCat(length.status().message(), " of ", file.path()));
-  }
+  if (!length.ok()) return length.status().WithContext(file.path());
   const auto truncated = [&](uint64_t has) {
     return DataLoss("truncated record at ", at, " of ", file.path(), ": ", *length,
                     " bytes, the file has ", has - kRecordHeaderBytes);

@@ -95,7 +95,8 @@ TEST(InflateTest, AFileIsReadInOrder) {
   EXPECT_EQ(*(*file)->Read(22, buffer, 100), 0u);
   // No record: the text's beginning is no header.
   auto records = BlockFile::Open(fs, "f", {.compression = Compression::kGzip});
-  EXPECT_THAT(NextRecord(*records).status().ToString(), HasSubstr("corrupted record at 0 of f"));
+  EXPECT_THAT(NextRecord(*records).status().ToString(),
+              HasSubstr("f: corrupted record at 0: the checksum of its length"));
 }
 
 }  // namespace

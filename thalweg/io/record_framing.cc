@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/io/record_framing.h"
 
+#include <cstdio>
+
 #include "thalweg/base/crc32c.h"
 #include "thalweg/io/fixed_int.h"
 
 namespace thalweg {
+namespace {
+
+// The checksum after `what`, of the bytes at `at`, against their own.
+Status CheckCrc(std::string_view what, uint64_t at, uint32_t masked, std::string_view bytes) {
+  const uint32_t expected = UnmaskCrc32c(masked), found = Crc32c(bytes);
+  if (expected == found) return OkStatus();
+  char sums[64];
+  std::snprintf(sums, sizeof(sums), "expected crc32c %08x, found crc32c %08x", expected, found);
+  return DataLoss("corrupted record at ", at, ": the checksum of its ", what, ": ", sums);
+}
+
+}  // namespace
 
 std::string FrameRecord(std::string_view data) {
   std::string framed;
@@ -21,9 +35,7 @@ Result<uint64_t> RecordLength(std::string_view header, uint64_t at) {
     return InvalidArgument("the header of a record has ", kRecordHeaderBytes, " bytes, not ",
                            header.size());
   }
-  if (UnmaskCrc32c(LoadFixed32(header.data() + 8)) != Crc32c(header.substr(0, 8))) {
-    return DataLoss("corrupted record at ", at);
-  }
+  RETURN_IF_ERROR(CheckCrc("length", at, LoadFixed32(header.data() + 8), header.substr(0, 8)));
   return LoadFixed64(header.data());
 }
 
@@ -34,11 +46,8 @@ Status CheckRecord(std::string_view data_and_footer, uint64_t at) {
   }
   const std::string_view data =
       data_and_footer.substr(0, data_and_footer.size() - kRecordFooterBytes);
-  if (UnmaskCrc32c(LoadFixed32(data.data() + data.size())) != Crc32c(data)) {
-    // The place is that of its bytes, as TensorFlow tells it.
-    return DataLoss("corrupted record at ", at + kRecordHeaderBytes);
-  }
-  return OkStatus();
+  // The place is that of its bytes, as TensorFlow tells it.
+  return CheckCrc("bytes", at + kRecordHeaderBytes, LoadFixed32(data.data() + data.size()), data);
 }
 
 }  // namespace thalweg

@@ -9,7 +9,7 @@
 // `at` is where the record begins in its file, for messages.
 // Ownership: values; nothing of the bytes is kept.
 // Threads: any.
-// Errors: DataLoss for what does not match its checksum.
+// Errors: DataLoss for what does not match its checksum, with both checksums.
 #pragma once
 
 #include <cstdint>

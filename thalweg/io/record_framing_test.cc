@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/io/record_framing.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace thalweg {
 namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 
 TEST(RecordFramingTest, NoFlippedBitIsOverlooked) {
   const std::string text = "some bytes", framed = FrameRecord(text);
@@ -21,10 +25,20 @@ TEST(RecordFramingTest, NoFlippedBitIsOverlooked) {
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
     const Status status = read(damaged).status();
     EXPECT_EQ(status.code(), Code::kDataLoss) << bit;
-    EXPECT_NE(status.message().find(bit < 96 ? "corrupted record at 7" : "corrupted record at 19"),
-              std::string_view::npos)
-        << status.ToString();
+    EXPECT_THAT(status.ToString(),
+                HasSubstr(bit < 96 ? "corrupted record at 7: the checksum of its "
+                                     "length: expected crc32c "
+                                   : "corrupted record at 19: the checksum of "
+                                     "its bytes: expected crc32c "));
   }
+  // 123456789 is the check value of all catalogs of checksums.
+  std::string other = FrameRecord("123456789");
+  other[kRecordHeaderBytes + 8] = '8';
+  EXPECT_THAT(read(other).status().ToString(),
+              HasSubstr("its bytes: expected crc32c e3069283, found crc32c "));
+  std::string length = framed.substr(0, 8) + FrameRecord("").substr(8, 4) + framed.substr(12);
+  EXPECT_THAT(read(length).status().ToString(),
+              EndsWith("expected crc32c 8c28b28a, found crc32c 5c6b4c1e"));
   EXPECT_EQ(RecordLength("short", 0).status().code(), Code::kInvalidArgument);
   EXPECT_EQ(CheckRecord("xy", 0).code(), Code::kInvalidArgument);
 }

@@ -252,8 +252,14 @@ Result<ConfigOptions> ReadConfig(const Message& config, ConfigUse use, SessionOp
   const bool is_local = use == ConfigUse::kLocalSession;
   AppendUnheeded(config, "", is_local ? kByLocal : kByRemote, &read.unheeded);
   if (!is_local) DropWhatIsThere(server, read.size, &read.unheeded);
-  if (is_local && config.Size(Config::kSessionInterOpThreadPool) > 1) {
+  const auto pools = config.Messages(Config::kSessionInterOpThreadPool);
+  if (is_local && pools.size() > 1) {
     read.unheeded.push_back("session_inter_op_thread_pool beyond the first");
+  }
+  if (is_local && std::ranges::any_of(pools, [](const Message* pool) {
+        return !pool->GetString(pb::ThreadPoolOptionProto::kGlobalName).empty();
+      })) {
+    read.unheeded.push_back("session_inter_op_thread_pool.global_name");
   }
   RETURN_IF_ERROR(to.Validate());
   return read;

@@ -190,6 +190,13 @@ void TrySingly(const MessageDescriptor& type, const std::string& prefix,
   }
 }
 
+TEST(ConfigOptionsTest, ThreadsThatAreToBeSharedByNameAreNot) {
+  EXPECT_THAT(Read("session_inter_op_thread_pool { num_threads: 2 }").unheeded, IsEmpty());
+  EXPECT_THAT(
+      Read("session_inter_op_thread_pool { num_threads: 2 global_name: 'shared' }").unheeded,
+      ElementsAre("session_inter_op_thread_pool.global_name"));
+}
+
 TEST(ConfigOptionsTest, NoFieldIsIgnoredInSilence) {
   std::vector<std::string> silent;
   TrySingly(

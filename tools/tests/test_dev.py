@@ -30,6 +30,13 @@ def test_wrong_usage_is_2_and_says_so(arguments):
     assert p.returncode == 2 and "dev" in p.stderr and p.stdout == ""
 
 
+@pytest.mark.parametrize("arguments, what", [(("no_such_row",), "no row 'no_such_row'"), (("mlp", "--pairs", "2"), "at least 5 pairs"),
+                                             (("mlp", "--sloppy"), "--sloppy")])
+def test_what_cannot_be_measured_is_said_before_anything_is_built(arguments, what):
+    p = dev("bench", *arguments)
+    assert p.returncode == 2 and what in p.stderr and p.stdout == ""
+
+
 def test_failed_work_is_1(tmp_path):
     p = subprocess.run(["bash", "-c", f"cd {ROOT} && set -e && source tools/dev_lib.sh && trap 'finish x $?' EXIT && (exit 7)"],
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -89,6 +89,7 @@ _SOURCES = {
     "python.eager": "compatibility.stand_ins compatibility.eager_context", "python.eager.context": "compatibility.eager_context variables.eager",
     "python.eager.backprop": "eager.gradient_functions control.differentiation", "python.eager.core": "errors",
     "python.eager.def_function": "variables.graph_functions", "python.eager.function": "variables.graph_functions",
+    "python.eager.monitoring": "compatibility.monitoring", "python.training.tracking": "compatibility.tracking train",
     "python.eager.tape": "compatibility.eager_context", "python.eager.test": "test",
 }
 # Modules that have the names of another one.

@@ -115,6 +115,7 @@ class DefinedFunction:
             results = [] if results is None or isinstance(results, Operation) else results
             results = list(results) if isinstance(results, (list, tuple)) else [results]
             outputs = [body.inside(ops.convert_to_tensor(r)) for r in results]
+            outputs += self._more_outputs(body)
         if self._out_names and len(self._out_names) != len(outputs):
             raise ValueError(f"Expected {len(self._out_names)} output names for {len(outputs)} outputs: {self._out_names}")
         self._captured = list(body._captures)
@@ -131,6 +132,9 @@ class DefinedFunction:
             self._grad_func._trace()
         if self._python_grad is not None:
             custom_gradients._registered["function " + self._name] = self._python_grad
+
+    def _more_outputs(self, body):
+        return []
 
     @property
     def name(self) -> str | None:
@@ -208,6 +212,13 @@ class DefinedFunction:
         for output, shape in zip(outputs, self._shapes(made) if self._shapes else []):
             output.set_shape(shape)
         return made if not outputs else outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+class LoopBody(DefinedFunction):
+    """The body of a While, which hands on what it reads from outside: it gives it behind its own results."""
+
+    def _more_outputs(self, body):
+        return list(body._captures.values())
 
 
 class _OverloadedFunction:

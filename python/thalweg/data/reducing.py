@@ -15,20 +15,26 @@ if TYPE_CHECKING:
     from thalweg.data.dataset import Dataset
 
 
-def stateful_function(function: Callable[..., object], state_spec: object, element_spec: object, what: str) -> ElementFunction:
-    """A function of a state and an element."""
-    return ElementFunction(function, (state_spec, element_spec), what)
+def stateful_function(function: Callable[..., object], state: object, element_spec: object, what: str,
+                      next_of: Callable[[Any], Any]) -> tuple[ElementFunction, Any]:
+    """A function of a state and an element, and what is true of all states; `next_of`: the next state, of what it gives."""
+    while True:
+        made = ElementFunction(function, (state, element_spec), what)
+        following = next_of(made.output_structure)
+        found, wanted = nest.flatten(following), nest.flatten(state)
+        if [getattr(f, "dtype", None) for f in found] != [getattr(w, "dtype", None) for w in wanted]:
+            raise TypeError(f"The element types for the new state must match the initial state. Expected {state}; got {following}.")
+        # The shapes of states that grow are those that stay true of the next one.
+        wider = structure.wider(state, nest.pack(state, found))
+        if [str(s) for s in structure.shapes_of(state)] == [str(s) for s in structure.shapes_of(wider)]:
+            return made, state
+        state = wider
 
 
 def reduce(dataset: Dataset, initial_state: object, reduce_func: Callable[..., object], name: str | None = None) -> Any:
     """See Dataset.reduce."""
-    spec = structure.spec_of_value(initial_state)
-    function = stateful_function(reduce_func, spec, dataset.element_spec, "reduce")
-    found, wanted = nest.flatten(function.output_structure), nest.flatten(spec)
-    if [getattr(f, "dtype", None) for f in found] != [getattr(w, "dtype", None) for w in wanted]:
-        raise TypeError(f"The element types for the new state must match the initial state. Expected {spec}; got "
-                        f"{function.output_structure}.")
-    spec = structure.wider(spec, nest.pack(spec, found))
+    function, spec = stateful_function(reduce_func, structure.spec_of_value(initial_state), dataset.element_spec, "reduce",
+                                       lambda given: given)
     flat = apply("ReduceDataset", [dataset._variant, structure.to_tensors(spec, initial_state), function.captured],
                  {"f": function.defined, "output_types": structure.types_of(spec), "output_shapes": structure.shapes_of(spec)}, name)
     return structure.from_tensors(spec, structure.as_list(flat))

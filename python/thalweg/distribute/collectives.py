@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from thalweg.graph.tensor import Tensor
 
 _GROUP = 1  # all workers, a device each
-_FIRST_INSTANCE, _FIRST_OF_VARIABLES = 100, 1_000_000
+_FIRST_INSTANCE, _FIRST_OF_VARIABLES, _FIRST_OF_CHECKS = 100, 1_000_000, 2_000_000
 
 
 class WorkerGroup:
@@ -47,6 +47,10 @@ class WorkerGroup:
             raise ValueError(f"{value.name}: rows of workers are joined where their number and size are known, got shape {value.shape}; batches of "
                              "one size (drop_remainder=True) have it")
         return raw_ops.CollectiveGather(input=value, shape=[shape[0] * self.size, *shape[1:]], **self._keys(_FIRST_INSTANCE))
+
+    def compared(self, value: Tensor) -> Tensor:
+        """The numbers of all workers, in their order, for what checks them in a graph of its own. `value`: one number, of shape [1]."""
+        return raw_ops.CollectiveGather(input=value, shape=[self.size], **self._keys(_FIRST_OF_CHECKS))
 
     def from_chief(self, value: Tensor) -> Tensor:
         """The chief's value of a variable, for each worker."""

@@ -8,6 +8,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from thalweg import logging as tw_logging, train
+from thalweg.distribute import starting_step
 from thalweg.distribute.current import get_loss_reduction
 from thalweg.distribute.multi_worker import MultiWorkerMirroredStrategy
 from thalweg.distribute.strategies import ParameterServerStrategy
@@ -55,6 +56,18 @@ def trains_in_step(config: RunConfig) -> bool:
     return isinstance(config.train_distribute, MultiWorkerMirroredStrategy) and bool(config.cluster_spec)
 
 
+class _SameStepCreator(ChiefSessionCreator):
+    """Restores or initializes where all workers begin at the same step."""
+
+    def __init__(self, strategy, scaffold, master, config, folder):
+        super().__init__(scaffold, master, config, folder)
+        self._strategy = strategy
+
+    def create_session(self):
+        starting_step.check(self._strategy, self._dir, self._master, self._config)
+        return super().create_session()
+
+
 @contextlib.contextmanager
 def session_in_step(strategy: Strategy, config: RunConfig, spec: EstimatorSpec, hooks: Sequence[SessionRunHook]) -> Iterator[SynchronousSession]:
     """The session in which a worker trains. All of them save and summarize, since what they save may be merged of all, at the same steps; what
@@ -74,7 +87,7 @@ def session_in_step(strategy: Strategy, config: RunConfig, spec: EstimatorSpec, 
         own.append(CheckpointSaverHook(folder, save_steps=every, scaffold=spec.scaffold))
     session_config = strategy.update_config_proto(config.session_config)
     try:
-        with SynchronousSession(ChiefSessionCreator(spec.scaffold, config.master, session_config, kept), own) as session:
+        with SynchronousSession(_SameStepCreator(strategy, spec.scaffold, config.master, session_config, kept), own) as session:
             yield session
     finally:
         if not is_chief:

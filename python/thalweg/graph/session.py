@@ -400,4 +400,4 @@ def _expand_feeds(feed_dict):
     return plain
 
 
-_core.set_hooks(Operation, Tensor, errors._make, _expand_fetch, _expand_feeds)
+_core.set_hooks(Operation, Tensor, _expand_fetch, _expand_feeds)

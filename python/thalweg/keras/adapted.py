@@ -6,23 +6,38 @@ import functools
 import importlib
 import inspect
 import os
+import sys
 import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import thalweg
-from thalweg import dtypes
+from thalweg import dtypes, nest
 from thalweg.autograph import conversion
-from thalweg.graph.graph import name_scope
+from thalweg.graph.graph import control_dependencies, name_scope
 from thalweg.graph.shapes import Dimension, TensorShape
-from thalweg.keras import batches, checkpoints, graph_backend, initializers, saved_models, utils
+from thalweg.keras import (
+    batches,
+    checkpoints,
+    columns,
+    graph_backend,
+    initializers,
+    inner_updates,
+    input_dictionaries,
+    layer_containers,
+    layer_normalization,
+    nested_outputs,
+    operation_layers,
+    saved_models,
+    utils,
+)
 from thalweg.variables.variables import Variable, VariableAggregation, VariableSynchronization
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-_training = threading.local()  # .now: what the calls around this one were told of `training`
+_training = threading.local()  # .now: what the calls around this one were told of `training`; .depth: how many these are
 
 
 def _library(path):
@@ -62,13 +77,53 @@ def _told_phase(call):
     return told
 
 
+def _as_shapes(shapes):
+    """One shape, or a list or dictionary of them, as programs see them."""
+    if isinstance(shapes, dict):
+        return {key: TensorShape(shape) for key, shape in shapes.items()}
+    several = isinstance(shapes, list) and shapes and (shapes[0] is None or isinstance(shapes[0], (tuple, list, TensorShape)))
+    return [TensorShape(s) for s in shapes] if several else TensorShape(shapes)
+
+
+def _as_tuples(shapes):
+    """One shape or a list of them, as the package has them."""
+    if isinstance(shapes, TensorShape):
+        return None if shapes.ndims is None else tuple(shapes.as_list())
+    if isinstance(shapes, list) and any(isinstance(s, (TensorShape, tuple, list)) for s in shapes):
+        return [_as_tuples(s) for s in shapes]
+    return tuple(s.value if isinstance(s, Dimension) else s for s in shapes) if isinstance(shapes, (tuple, list)) else shapes
+
+
 def _told_shape(build):
     """`build` of a program's layer, which is given a TensorShape."""
+    return functools.wraps(build)(lambda input_shape: build(_as_shapes(input_shape)))
+
+
+def _change_shapes(module):
+    """Programs give the layers of a module a TensorShape, and get one; the package itself gives and gets tuples."""
+    base = _library("engine.base_layer").Layer
+    for cls in vars(module).values():
+        if not inspect.isclass(cls) or not issubclass(cls, base) or cls.__module__ != module.__name__:
+            continue
+        if "build" in vars(cls):
+            cls.build = _given_tuples(cls.build)
+        if "compute_output_shape" in vars(cls):
+            cls.compute_output_shape = _computing_shapes(cls.compute_output_shape)
+
+
+def _given_tuples(build):
     @functools.wraps(build)
-    def told(input_shape):
-        several = isinstance(input_shape, list) and input_shape and isinstance(input_shape[0], (tuple, list))
-        return build([TensorShape(s) for s in input_shape] if several else TensorShape(input_shape))
-    return told
+    def built(self, input_shape=None, **kwargs):
+        return build(self, _as_tuples(input_shape), **kwargs)
+    return built
+
+
+def _computing_shapes(compute):
+    @functools.wraps(compute)
+    def computed(self, input_shape, *args, **kwargs):
+        found = compute(self, _as_tuples(input_shape), *args, **kwargs)
+        return found if sys._getframe(1).f_globals.get("__name__", "").startswith("thalweg.keras.library.") else _as_shapes(found)
+    return computed
 
 
 def _wrap_methods(layer):
@@ -80,6 +135,8 @@ def _wrap_methods(layer):
         object.__setattr__(layer, "call", _told_phase(layer.call))
     if not _is_library(type(layer)) and not _is_library_function(type(layer).build):
         object.__setattr__(layer, "build", _told_shape(layer.build))
+    if not _is_library(type(layer)):
+        object.__setattr__(layer, "call", nested_outputs.flat(layer, layer.call))
 
 
 def _is_library_function(function):
@@ -103,6 +160,7 @@ def _add_weight(self, name=None, shape=None, dtype=None, initializer=None, regul
                       trainable=trainable, use_resource=True, synchronization=synchronization, aggregation=aggregation)
     weight._keras_shape, weight._uses_learning_phase = shape, False
     if regularizer is not None:
+        weight._regularizer = regularizer
         with name_scope("weight_regularizer"):
             self.add_loss(regularizer(weight))
     (self._trainable_weights if trainable else self._non_trainable_weights).append(weight)
@@ -146,6 +204,12 @@ def _change_base_layer(module):
     def __call__(self, inputs, *args, **kwargs):
         names = inspect.getfullargspec(inspect.unwrap(self.call)).args
         kwargs.update(zip(names[2:], args))
+        inputs = input_dictionaries.flat(self, inputs, kwargs)
+        layer_containers.find(self, module)
+        depth = getattr(_training, "depth", 0)
+        if not depth:  # within another layer's call functions of TensorFlow are that layer's
+            inputs = operation_layers.wrapped(inputs)
+        _training.depth = depth + 1
         around = getattr(_training, "now", None)
         if "training" in kwargs and "training" not in names:  # for the layers within
             _training.now = kwargs.pop("training")
@@ -153,9 +217,11 @@ def _change_base_layer(module):
         if regularizer is not None:
             self.__dict__["activity_regularizer"] = lambda x: regularizer(x) / thalweg.cast(thalweg.shape(x)[0], x.dtype)
         try:
-            return before["__call__"](self, _as_tensor(inputs), **kwargs)
+            inputs = _as_tensor(inputs)
+            return nested_outputs.restored(self, lambda: inner_updates.noted(self, inputs, lambda: before["__call__"](self, inputs, **kwargs)))
         finally:
-            _training.now = around
+            _training.now, _training.depth = around, depth
+            layer_containers.find(self, module)  # with those that its build() made
             if regularizer is not None:
                 self.__dict__["activity_regularizer"] = regularizer
 
@@ -166,6 +232,7 @@ def _change_base_layer(module):
             computed = [None] * len(outputs)
         before["_add_inbound_node"](self, input_tensors, output_tensors, input_masks, output_masks, input_shapes,
                                     [_shape_of(t, c) for t, c in zip(outputs, computed)], arguments)
+        operation_layers.keep(outputs)
 
     for changed in (__init__, __call__, _add_inbound_node):
         setattr(Layer, changed.__name__, changed)
@@ -176,6 +243,7 @@ def _change_base_layer(module):
     Layer.non_trainable_variables = property(lambda self: self.non_trainable_weights)
     Layer.variables = property(lambda self: self.weights)
     Layer._checkpoint_parts = checkpoints.parts
+    inner_updates.change_layer(Layer)
 
 
 def _change_network(module):
@@ -184,6 +252,8 @@ def _change_network(module):
     save_weights, load_weights = Network.save_weights, Network.load_weights
 
     def _init_graph_network(self, inputs, outputs, *args, **kwargs):
+        inputs = [inputs[key] for key in sorted(inputs)] if isinstance(inputs, dict) else inputs
+        outputs = operation_layers.wrapped(outputs)
         try:
             init_graph_network(self, inputs, outputs, *args, **kwargs)
         except (AttributeError, ValueError) as error:
@@ -225,12 +295,28 @@ def _change_network(module):
     Network._base_init, Network.save = _base_init, save
     Network.save_weights, Network.load_weights = save_weights_of_format, load_weights_of_format
     Network._checkpoint_parts = lambda self: checkpoints.parts(self, is_model=True)
+    layers = Network.layers
+    Network.layers = property(lambda self: layer_containers.find(self, _library("engine.base_layer")) or layers.fget(self))
+    compute_output_shape = Network.compute_output_shape
+    Network.compute_output_shape = functools.wraps(compute_output_shape)(
+        lambda self, input_shape: compute_output_shape(self, input_shape) if self._is_graph_network else None)
     Network.uses_learning_phase = property(lambda self: True)
     Network.weights = property(lambda self: [w for layer in self.layers for w in layer.weights])
     Network.trainable_variables = property(lambda self: self.trainable_weights)
 
 
 # ---- what programs say otherwise ----
+def _change_core(module):
+    """Flatten takes rows that are flat already."""
+    before = module.Flatten.__init__
+
+    @functools.wraps(before)
+    def __init__(self, *args, **kwargs):
+        before(self, *args, **kwargs)
+        self.input_spec = module.InputSpec(min_ndim=2)
+    module.Flatten.__init__ = __init__
+
+
 def _change_recurrent(module):
     for name in ("LSTM", "GRU"):
         for cls in (getattr(module, name), getattr(module, name + "Cell")):
@@ -252,6 +338,7 @@ def _change_input_layer(module):
         if ragged:
             raise NotImplementedError("ragged=True of tf.keras.layers.InputLayer is not implemented in Thalweg")
         before(self, *args, **kwargs)
+        operation_layers.keep(self._inbound_nodes[0].output_tensors)
     module.InputLayer.__init__ = __init__
 
 
@@ -268,6 +355,7 @@ def _change_normalization(module):
             kwargs["axis"] = axis[0]
         before(self, *args, **kwargs)
     module.BatchNormalization.__init__ = __init__
+    module.LayerNormalization = layer_normalization.layer_of(module)
 
 
 def _metric_name(metric, weighted=False):
@@ -283,6 +371,23 @@ def _change_training_utils(module):
     module.get_metric_name = _metric_name
 
 
+def _change_metrics(module):
+    """What programs say of the variables of a metric, and what its update may be: an operation, a tensor, a list or nothing."""
+    before = module.Metric.add_weight
+
+    @functools.wraps(before)
+    def add_weight(self, name, shape=(), aggregation=None, synchronization=None, initializer=None, dtype=None):
+        return before(self, name, tuple(TensorShape(shape).as_list()), initializer, dtype)
+
+    def __call__(self, *args, **kwargs):
+        updates = [each for each in nest.flatten(self.update_state(*args, **kwargs)) if each is not None]
+        with control_dependencies(updates):
+            result = self.result()
+        result._metric_obj = self
+        return result
+    module.Metric.add_weight, module.Metric.__call__ = add_weight, __call__
+
+
 def _change_losses(module):
     class CosineSimilarity(module.LossFunctionWrapper):
         """How much predictions point where the true values do: from -1 to 1, the same way."""
@@ -295,6 +400,15 @@ def _change_losses(module):
         return -proximity(y_true, y_pred, axis=axis)
     module.cosine_similarity = module.cosine_proximity = cosine_proximity
     module.CosineSimilarity = CosineSimilarity
+
+
+def _change_training(module):
+    input_dictionaries.change_model(module)
+    batches.change_training(module)
+
+
+def _change_layers(module):
+    module.DenseFeatures, module.TensorFlowOpLayer = columns.dense_features(), operation_layers.operation_layer()
 
 
 def _change_callbacks(module):
@@ -472,19 +586,28 @@ def _change_data_utils(module):
     module.Sequence = utils.Sequence
 
 
+def _change_layers(module):
+    """Layers that the package has not."""
+    module.LayerNormalization = _library("layers.normalization").LayerNormalization
+
+
 CHANGES = {
     "callbacks.callbacks": _change_callbacks,
     "engine.base_layer": _change_base_layer,
     "engine.input_layer": _change_input_layer,
     "engine.network": _change_network,
     "engine.saving": _change_saving,
-    "engine.training": batches.change_training,
+    "engine.sequential": input_dictionaries.change_sequential,
+    "engine.training": _change_training,
     "engine.training_arrays": _change_training_arrays,
     "engine.training_generator": _change_training_generator,
     "engine.training_utils": _change_training_utils,
+    "layers": _change_layers,
+    "layers.core": _change_core,
     "layers.normalization": _change_normalization,
     "layers.recurrent": _change_recurrent,
     "losses": _change_losses,
+    "metrics": _change_metrics,
     "utils.data_utils": _change_data_utils,
     "utils.generic_utils": _change_generic_utils,
     "utils.io_utils": _change_io_utils,
@@ -495,3 +618,5 @@ def adapt(module: ModuleType, path: str) -> None:
     """Changes a module of the copy that has just been run."""
     if path in CHANGES:
         CHANGES[path](module)
+    if path.startswith("layers.") or path in ("engine.base_layer", "engine.network", "engine.sequential", "engine.training"):
+        _change_shapes(module)

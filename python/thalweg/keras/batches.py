@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from thalweg import data, errors
-from thalweg.keras import graph_backend
+from thalweg.keras import graph_backend, input_dictionaries
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -119,6 +119,7 @@ def change_training(module: ModuleType) -> None:
                 return fit(self, x, y, batch_size, epochs, verbose, callbacks, validation_split, validation_data, shuffle, class_weight,
                            sample_weight, initial_epoch, steps_per_epoch, validation_steps, validation_freq, **kwargs)
             _refuse(kwargs, y=y, batch_size=batch_size, validation_split=validation_split, sample_weight=sample_weight)
+            input_dictionaries.build_of_elements(self, x.element_spec)
             batches = in_use.enter_context(contextlib.closing(Batches(x, steps_per_epoch, "steps_per_epoch", again=False)))
             try:
                 return self.fit_generator(batches, batches.steps, epochs, verbose=verbose, callbacks=callbacks, class_weight=class_weight,
@@ -133,6 +134,7 @@ def change_training(module: ModuleType) -> None:
         if not is_input_pipeline(x):
             return evaluate(self, x, y, batch_size, verbose, sample_weight, steps, callbacks, **kwargs)
         _refuse(kwargs, y=y, batch_size=batch_size, sample_weight=sample_weight)
+        input_dictionaries.build_of_elements(self, x.element_spec)
         with contextlib.closing(Batches(x, steps, "steps", again=False)) as batches:
             return self.evaluate_generator(batches, batches.steps, callbacks=callbacks, workers=0, verbose=verbose)
 
@@ -140,6 +142,7 @@ def change_training(module: ModuleType) -> None:
         if not is_input_pipeline(x):
             return predict(self, x, batch_size, verbose, steps, callbacks, **kwargs)
         _refuse(kwargs, batch_size=batch_size)
+        input_dictionaries.build_of_elements(self, x.element_spec)
         with contextlib.closing(Batches(x, steps, "steps", again=False)) as batches:
             return self.predict_generator(batches, batches.steps, callbacks=callbacks, workers=0, verbose=verbose)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _HDF5 = (".h5", ".keras", ".hdf5")
 # Attributes in which Keras keeps layers, variables and metrics for itself.
-_INTERNAL = frozenset((
+INTERNAL = frozenset((
     "_collected_trainable_weights", "_compile_metric_functions", "_compile_metrics", "_compile_weighted_metrics", "_feed_loss_fns",
     "_inbound_nodes", "_input_coordinates", "_input_layers", "_layers", "_layers_by_depth", "_metrics", "_network_nodes", "_nodes_by_depth",
     "_non_trainable_weights", "_outbound_nodes", "_output_coordinates", "_output_layers", "_output_loss_metrics", "_per_output_metrics",
@@ -34,7 +34,7 @@ def parts(layer: Any, is_model: bool = False) -> dict[str, Any]:
     else:
         found = dict(vars(layer).get("_weight_names", {}))
         for name, value in vars(layer).items():
-            if name not in _INTERNAL and object_checkpoints._is_kept(value):
+            if name not in INTERNAL and object_checkpoints._is_kept(value):
                 found[name] = value
     if is_model and hasattr(getattr(layer, "optimizer", None), "_checkpoint_slots"):
         found["optimizer"] = layer.optimizer

@@ -35,7 +35,7 @@ def export_saved_model(model: Any, saved_model_path: PathLike, custom_objects: M
     if os.path.isdir(path) and os.listdir(path):
         raise AssertionError(f"Export directory already exists, and isn't empty. Please choose a different export directory, or delete all the "
                              f"contents of the specified directory: {path}")
-    saved_models.save(model, path)
+    saved_models.save(model, path, with_objects=False)
 
 
 def load_from_saved_model(saved_model_path: PathLike, custom_objects: Mapping[str, object] | None = None) -> Any:

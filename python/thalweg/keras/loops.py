@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import thalweg
+from thalweg import messages
+from thalweg.control import functions
+from thalweg.graph import graph as graphs
+from thalweg.graph.ops import apply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,6 +64,54 @@ def _looped(step, inputs, mask, states, first):
     return gathered.stack(), after[len(before):]
 
 
+def _called(step, rows, mask, states, first):
+    """(outputs of all steps, states) of a loop whose body is a function: While, which 1.15 takes from files and has gradients of. What loops
+    carry, and what their bodies read of the graph, are inputs of it."""
+    def listed(tensor):
+        return apply("TensorListFromTensor", [tensor, _row_shape(tensor)])
+
+    def at(handle, t, tensor):
+        return apply("TensorListGetItem", [handle, t, _row_shape(tensor)], {"element_dtype": tensor.dtype})
+    total, xs, keeps = thalweg.shape(rows)[0], listed(rows), None if mask is None else listed(mask)
+    gathered = apply("TensorListReserve", [_shape_vector(first.shape), total], {"element_dtype": first.dtype})
+    carried = [thalweg.constant(0), total, gathered, *([] if mask is None else [thalweg.zeros_like(first)]), *states]
+    shapes = [t.shape for t in carried]
+    skip = 3 if mask is None else 4
+
+    def body(t, total, gathered, *rest):
+        for tensor, shape in zip(rest, shapes[3:]):
+            tensor.set_shape(shape)
+        states = list(rest[skip - 3:])
+        output, new = step(at(xs, t, rows), states)
+        more = []
+        if mask is not None:
+            keep = at(keeps, t, mask)
+            output = _chosen(keep, output, rest[0])
+            new = [_chosen(keep, n, s) for n, s in zip(new, states)]
+            more = [output]
+        return (t + 1, total, apply("TensorListSetItem", [gathered, t, output]), *more, *new)
+    names = [f"carried_{number}" for number in range(len(carried))]
+    inner = functions.LoopBody(body, names, [t.dtype for t in carried])
+    carried += inner.captured_inputs
+    names += [f"read_{number}" for number in range(len(inner.captured_inputs))]
+    condition = functions.DefinedFunction(lambda t, total, *rest: t < total, names, [t.dtype for t in carried], func_name=f"{inner.name}_cond")
+    made = apply("While", [carried], {"cond": condition, "body": inner, "output_shapes": [t.shape for t in carried]})
+    made[0].op._set_attr("_num_original_outputs", messages.AttrValue(i=len(carried)))
+    count = rows.shape[0].value or -1
+    outputs = apply("TensorListStack", [made[2], _shape_vector(first.shape)], {"element_dtype": first.dtype, "num_elements": count})
+    for tensor, shape in zip(made, shapes):
+        tensor.set_shape(shape)
+    return outputs, made[skip:len(shapes)]
+
+
+def _shape_vector(shape):
+    return thalweg.constant([-1 if size is None else size for size in shape.as_list()], dtype="int32")
+
+
+def _row_shape(tensor):
+    return _shape_vector(tensor.shape[1:])
+
+
 def rnn(step_function: Callable[..., tuple[Tensor, Sequence[Tensor]]], inputs: Tensor, initial_states: Sequence[Tensor],
         go_backwards: bool = False, mask: Tensor | None = None, constants: Sequence[Tensor] | None = None, unroll: bool = False,
         input_length: int | None = None, time_major: bool = False,
@@ -87,7 +139,8 @@ def rnn(step_function: Callable[..., tuple[Tensor, Sequence[Tensor]]], inputs: T
             raise ValueError("Unrolling requires a fixed number of timesteps.")
         outputs, states = _unrolled(step, steps, thalweg.unstack(rows), None if mask is None else thalweg.unstack(mask), states)
     else:
-        outputs, states = _looped(step, rows, mask, states, step(rows[0], states)[0])
+        looped = _called if getattr(graphs.get_default_graph(), "_keras_is_saved", False) else _looped
+        outputs, states = looped(step, rows, mask, states, step(rows[0], states)[0])
     outputs.set_shape(rows.shape[:2].concatenate(outputs.shape[2:]))
     last = outputs[-1]
     return last, outputs if time_major else _time_first(outputs), states

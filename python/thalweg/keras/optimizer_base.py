@@ -26,7 +26,8 @@ class Optimizer:
     `_resource_apply_dense` and `_resource_apply_sparse`."""
 
     def __init__(self, name: str, **kwargs: Any) -> None:
-        self.__dict__.update(_hyper={}, _made={}, _added={}, _slots={}, _weights=[], _shared={}, _name=name, _iterations=None)
+        self.__dict__.update(_hyper={}, _made={}, _added={}, _slots={}, _weights=[], _shared={}, _name=name, _iterations=None,
+                             _use_locking=True)  # which kinds of programs pass on to assignments
         for key, value in kwargs.items():
             if key not in ("clipnorm", "clipvalue", "lr", "decay"):
                 raise TypeError(f"Unexpected keyword argument passed to optimizer: {key}")
@@ -201,7 +202,7 @@ class Optimizer:
         """A step of these gradients, which counts."""
         pairs = list(grads_and_vars)
         given = [(g, v) for g, v in pairs if g is not None]
-        if not given:
+        if pairs and not given:
             raise ValueError(f"No gradients provided for any variable: {[v.name for _, v in pairs]}.")
         _ = self.iterations
         with thalweg.init_scope():
@@ -243,6 +244,16 @@ class Optimizer:
 
     def _resource_apply_sparse(self, grad, handle, indices):
         return self._resource_apply_dense(thalweg.convert_to_tensor(IndexedSlices(grad, indices, thalweg.shape(handle))), handle)
+
+    def _resource_scatter_add(self, x, i, v):
+        """The variable x, after values were added to some of its rows."""
+        with thalweg.control_dependencies([thalweg.raw_ops.ResourceScatterAdd(resource=x.handle, indices=i, updates=v)]):
+            return x.value()
+
+    def _resource_scatter_update(self, x, i, v):
+        """The variable x, after some of its rows were set."""
+        with thalweg.control_dependencies([thalweg.raw_ops.ResourceScatterUpdate(resource=x.handle, indices=i, updates=v)]):
+            return x.value()
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make such an optimizer."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import os
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from thalweg import graph_util, messages
 from thalweg.graph.graph import Graph
-from thalweg.keras import checkpoints, graph_backend
+from thalweg.keras import checkpoints, graph_backend, object_graphs
 from thalweg.saved_model import constants as keys, reader, signatures as signature_defs
 from thalweg.saving import meta_graph, meta_graph_import, saver
 from thalweg.training import object_checkpoints
@@ -33,14 +34,26 @@ def _library(path):
 
 
 # ---- writing ----
-class _Untrained:
-    """A model without its optimizer."""
+class _Root:
+    """A model in a checkpoint, or what stands for it, with its optimizer or without it."""
 
-    def __init__(self, model):
-        self._model = model
+    def __init__(self, leads, model, include_optimizer):
+        self._leads, self._optimizer = leads, model._checkpoint_parts().get("optimizer") if include_optimizer else None
 
     def _checkpoint_parts(self):
-        return {name: part for name, part in self._model._checkpoint_parts().items() if name != "optimizer"}
+        found = {name: part for name, part in self._leads._checkpoint_parts().items() if name != "optimizer"}
+        return found if self._optimizer is None else {**found, "optimizer": self._optimizer}
+
+
+def _exported(model, training):
+    """(the root of the model's object graph, the graph, its functions); None where the model computes with what a file cannot hold."""
+    try:
+        exported = object_graphs.Exported(model, training, _plain)
+        return (exported.root, *exported.write())
+    except object_graphs.CannotTraceError as error:
+        logging.getLogger("thalweg").warning("The SavedModel of %s has signatures only, and is no model to load_model of TensorFlow 1.15: %s",
+                                             model.name, error)
+        return None
 
 
 def _plain(value):
@@ -59,16 +72,22 @@ def _is_known(optimizer):
     return hasattr(optimizer, "_checkpoint_slots") and not hasattr(optimizer, "optimizer")
 
 
-def _configuration(model, include_optimizer):
+def _training_configuration(model):
+    """What compile() was told; None where it was not called, or with an optimizer of tf.train."""
+    if not _is_known(model.optimizer):
+        return None
+    return {"loss": model.loss, "metrics": model._compile_metrics, "weighted_metrics": model._compile_weighted_metrics,
+            "sample_weight_mode": model.sample_weight_mode, "loss_weights": model.loss_weights,
+            "optimizer_config": {"class_name": type(model.optimizer).__name__, "config": model.optimizer.get_config()}}
+
+
+def _configuration(model, training):
     """The text that makes such a model again; None for a class of the program."""
     if not model._is_graph_network:
         return None
     made = model._updated_config()
-    if include_optimizer and _is_known(model.optimizer):
-        made["training_config"] = {
-            "loss": model.loss, "metrics": model._compile_metrics, "weighted_metrics": model._compile_weighted_metrics,
-            "sample_weight_mode": model.sample_weight_mode, "loss_weights": model.loss_weights,
-            "optimizer_config": {"class_name": type(model.optimizer).__name__, "config": model.optimizer.get_config()}}
+    if training is not None:
+        made["training_config"] = training
     return json.dumps(made, default=_plain)
 
 
@@ -95,8 +114,10 @@ def _graph_of(model, variables, signature):
     return made
 
 
-def save(model: Any, path: str, overwrite: bool = True, include_optimizer: bool = True, signatures: object = None) -> None:
-    """Writes a model as a SavedModel: the folder `path`, which is made.
+def save(model: Any, path: str, overwrite: bool = True, include_optimizer: bool = True, signatures: object = None,
+         with_objects: bool = True) -> None:
+    """Writes a model as a SavedModel: the folder `path`, which is made. `with_objects` says whether load_model of TensorFlow 1.15 makes a
+    model of it.
 
     Raises
     ------
@@ -116,12 +137,18 @@ def save(model: Any, path: str, overwrite: bool = True, include_optimizer: bool 
     file = os.path.join(path, keys.SAVED_MODEL_FILENAME_PB)
     if not overwrite and os.path.exists(file) and not _library("engine.saving").ask_to_proceed_with_overwrite(path):
         return
-    text = _configuration(model, include_optimizer)
+    training = _training_configuration(model) if include_optimizer else None
+    text = _configuration(model, training)
     session = graph_backend.get_session()
     signature = signature_defs.predict_signature_def(dict(zip(model.input_names, model.inputs)), dict(zip(model.output_names, model.outputs)))
-    root = model if include_optimizer else _Untrained(model)
     with graph_backend.get_graph().as_default():
+        exported = _exported(model, training) if with_objects else None
+        root = _Root(model if exported is None else exported[0], model, include_optimizer)
         made = _graph_of(model, object_checkpoints.object_graph(root)[1], signature)
+        if exported is not None:
+            made.object_graph_def.CopyFrom(exported[1])
+            there = {definition.signature.name for definition in made.graph_def.library.function}
+            made.graph_def.library.function.extend(d for d in exported[2] if d.signature.name not in there)
         object_checkpoints.write_objects(os.path.join(path, _VARIABLES), root, session)
     configuration = os.path.join(path, _CONFIGURATION)
     if text is not None:

@@ -86,4 +86,44 @@ def normalize(x: ArrayLike, axis: int = -1, order: int = 2) -> Array:
     return x / np.expand_dims(np.where(norms == 0, 1, norms), axis)
 
 
+def serialize_keras_object(instance: Any) -> Any:
+    """The configuration of an object with its class, or the name of a function."""
+    if instance is None:
+        return None
+    if hasattr(instance, "get_config"):
+        return {"class_name": instance.__class__.__name__, "config": instance.get_config()}
+    if hasattr(instance, "__name__"):
+        return instance.__name__
+    raise ValueError("Cannot serialize", instance)
+
+
+def deserialize_keras_object(identifier: Any, module_objects: Mapping[str, Any] | None = None,
+                             custom_objects: Mapping[str, Any] | None = None, printable_module_name: str = "object") -> Any:
+    """What serialize_keras_object was given: an object of a configuration, or a function or class by its name; None is itself.
+
+    A name is looked for in `custom_objects`, among those of `get_custom_objects`, and in `module_objects`; a ValueError says where
+    none was found."""
+    def found(name):
+        for known in (custom_objects or {}, _custom, module_objects or {}):
+            if known.get(name) is not None:
+                return known[name]
+        raise ValueError(f"Unknown {printable_module_name}: {name}")
+    if identifier is None:
+        return None
+    if isinstance(identifier, str):
+        made = found(identifier)
+        return made() if inspect.isclass(made) else made
+    if isinstance(identifier, dict):
+        if "class_name" not in identifier or "config" not in identifier:
+            raise ValueError(f"Improper config format: {identifier}")
+        cls = found(identifier["class_name"])
+        if hasattr(cls, "from_config"):
+            return made_of_config(cls, identifier["config"], custom_objects)
+        with CustomObjectScope(custom_objects or {}):
+            return cls(**identifier["config"])
+    if callable(identifier):
+        return identifier
+    raise ValueError(f"Could not interpret serialized {printable_module_name}: {identifier}")
+
+
 names.complete(globals())

@@ -45,6 +45,9 @@ def _code_of(error):
 def _array(value):
     """A value as an array that has an element type of ours; texts are bytes."""
     array = np.asarray(value, order="C")
+    if array.dtype.kind in "SU" and not isinstance(value, np.ndarray):
+        # numpy's own texts lose the zero bytes that they end with; objects keep them.
+        array = np.asarray(value, dtype=object, order="C")
     if array.dtype.kind == "U":
         array = np.char.encode(array, "utf-8")
     if array.dtype.kind == "S":

@@ -97,9 +97,11 @@ def import_parts(given, clear_devices: bool = False, import_scope: str | None = 
         for node in given.graph_def.node:
             node.device = ""
     producer = given.meta_info_def.stripped_op_list
-    import_graph_def(given.graph_def, input_map, name=import_scope or "",
+    # Names in collections count from where the nodes come to lie: within the scope that is open, beside a scope of the same name.
+    inside = graph.unique_name(import_scope, mark_as_used=False) if import_scope else graph.get_name_scope()
+    import_graph_def(given.graph_def, input_map, name=import_scope or (f"{inside}/" if inside else ""),
                                   producer_op_list=producer if len(producer.op) else None)
     variables = {}
     for name in sorted(given.collection_def):
-        for item in _restored(graph, name, given.collection_def[name], import_scope, variables):
+        for item in _restored(graph, name, given.collection_def[name], inside, variables):
             graph.add_to_collection(name, item)

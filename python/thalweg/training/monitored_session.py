@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import re
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 USE_DEFAULT = object()
 # A worker that has gone away comes back: the session is made again.
 _PREEMPTED = (errors.AbortedError, errors.UnavailableError)
+# Of workers in step: how long one may be away while the session is made, which whoever has started it may start anew.
+_BACK_WITHIN_SECS = 30
+_FAILED_ELSEWHERE = re.compile(r"the step of all workers has failed on (\S+):")
 
 
 class Scaffold:
@@ -336,7 +340,7 @@ class _MonitoredSession(_HookedSession):
 
     def _create(self):
         """The session itself, with its threads. Waits for tasks that are away."""
-        until, pause = time.monotonic() + getattr(self._creator, "_max_wait_secs", 7200), 0.05
+        until, pause = self._waits_until(None), 0.05
         while True:
             try:
                 self._session = self._creator.create_session()
@@ -348,11 +352,17 @@ class _MonitoredSession(_HookedSession):
                 return
             except _PREEMPTED as error:
                 self._abandon_session()
-                pause = min(pause * 2, 1.0)
+                pause, until = min(pause * 2, 1.0), self._waits_until(until)
                 if not self._recovers or time.monotonic() + pause > until:
                     raise
-                tw_logging.info("An error was raised while a session was being created: %s. A new session will be made.", error)
+                tw_logging.log(self._level, "An error was raised while a session was being created: %s. A new session will be made.", error)
                 time.sleep(pause)
+
+    _level = tw_logging.INFO
+
+    def _waits_until(self, until):
+        """Until when tasks are waited for that are away when the session is made; `until`: what it said last."""
+        return time.monotonic() + getattr(self._creator, "_max_wait_secs", 7200) if until is None else until
 
     def _abandon_session(self):
         """Ends a session whose tasks have gone away: what that fails with is known."""
@@ -516,6 +526,21 @@ class SynchronousSession(_MonitoredSession):
     def __init__(self, session_creator: SessionCreator, hooks: Sequence[SessionRunHook]) -> None:
         super().__init__(session_creator, hooks, True)
         self._recovers = False
+
+    _level = tw_logging.WARN
+    _until = None
+
+    def _waits_until(self, until):
+        """Workers that have not started are waited for in the session's first steps; here are those that have gone away."""
+        if until is not None and self._until is None:
+            self._until = time.monotonic() + _BACK_WITHIN_SECS
+        return self._until or super()._waits_until(until)
+
+    def __exit__(self, exception_type: type[BaseException] | None, exception_value: BaseException | None,
+                 traceback: TracebackType | None) -> bool:
+        if exception_type is errors.OutOfRangeError and (found := _FAILED_ELSEWHERE.search(str(exception_value))):
+            tw_logging.warning("Training ends for all workers, as the input of %s has ended: %s", found[1], exception_value)
+        return super().__exit__(exception_type, exception_value, traceback)
 
 
 class SingularMonitoredSession(_MonitoredSession):

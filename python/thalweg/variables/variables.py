@@ -280,8 +280,10 @@ class Variable(Operators, metaclass=_Made):
         if not self._resource:
             return self._snapshot
         with graph.colocate_with(self._handle.op, ignore_existing=True), graph.device(""):
-            return ops.apply("ReadVariableOp", [self._handle], {"dtype": self._dtype},
-                             name="ReadVariableOp")
+            value = ops.apply("ReadVariableOp", [self._handle], {"dtype": self._dtype}, name="ReadVariableOp")
+        if value._dims is None:  # in the body of a function the handle is an argument, which does not know it
+            value.set_shape(self.shape)
+        return value
 
     def _as_graph_element(self):
         return self._snapshot

@@ -47,10 +47,8 @@ Status CheckMembers(const CollectiveGroup& group) {
   for (const CollectiveGroup::Member& member : group.members) {
     const std::string_view task = TaskOf(member.device);
     if (std::ranges::count(tasks, task) > 0) {
-      return Unimplemented(
-          "a group of collective operations with tasks of TensorFlow's has two "
-          "devices of ",
-          task, ": only one of a task is supported");
+      return Unimplemented(group.Kind(), " has two devices of ", task,
+                           ": collective operations support only one of a task there");
     }
     tasks.push_back(task);
   }
@@ -78,6 +76,12 @@ int CollectiveGroup::RankOf(const std::string& device) const {
 bool CollectiveGroup::Has(PeerVersion version) const {
   return std::ranges::any_of(members,
                              [&](const Member& member) { return member.version == version; });
+}
+
+std::string_view CollectiveGroup::Kind() const {
+  return Has(PeerVersion::k1_15) || Has(PeerVersion::k2_21)
+             ? "a group with tasks of TensorFlow's"
+             : "a group whose members are in several sessions";
 }
 
 // One member's way to what it must know. Shared by the callbacks of its calls.
@@ -119,6 +123,7 @@ void CollectiveGroups::Find(uint32_t session, const std::string& leader, const C
   if (!search->shape.ok()) return search->done(search->shape.status());
   {
     MutexLock lock(mutex_);
+    open_.emplace(GroupKey(session, call.keys.group_key), call.keys.group_size);
     const auto group = groups_.find({session, call.keys.group_key});
     if (group != groups_.end()) search->found.group = group->second;
   }
@@ -131,7 +136,7 @@ void CollectiveGroups::AskGroup(const std::shared_ptr<Search>& search) {
   const CollectiveCall& call = search->call;
   const std::string name = call.device.ToString();
   const Device* const device = environment_.FindDevice(name);
-  if (device == nullptr) return search->done(InvalidArgument(peers_.self(), " has no ", name));
+  if (device == nullptr) return End(*search, InvalidArgument(peers_.self(), " has no ", name));
   OwnedMessage request(Request::Descriptor());
   request->SetInt(Request::kGroupKey, call.keys.group_key);
   request->SetInt(Request::kGroupSize, call.keys.group_size);
@@ -144,7 +149,7 @@ void CollectiveGroups::AskGroup(const std::shared_ptr<Search>& search) {
   Ask(search->leader, "CompleteGroup", *request, search->cancellation,
       [this, search](Result<OwnedMessage> response) {
         Status taken = response.ok() ? TakeGroup(**response, *search) : response.status();
-        if (!taken.ok()) return search->done(std::move(taken));
+        if (!taken.ok()) return End(*search, std::move(taken));
         AskMembers(search);
       });
 }
@@ -194,7 +199,7 @@ void CollectiveGroups::AskMembers(const std::shared_ptr<Search>& search) {
       status = search->failed;
     }
     if (status.ok()) status = CheckMembers(search->group);
-    if (!status.ok()) return search->done(std::move(status));
+    if (!status.ok()) return End(*search, std::move(status));
     search->found.group = std::make_shared<const CollectiveGroup>(std::move(search->group));
     AskInstance(search);
   };
@@ -239,7 +244,7 @@ void CollectiveGroups::AskInstance(const std::shared_ptr<Search>& search) {
     is_known = source != sources_.end();
     if (is_known) search->found.source = source->second;
   }
-  if (is_known) return search->done(search->found);
+  if (is_known) return End(*search, search->found);
   OwnedMessage request(Request::Descriptor());
   request->SetString(Request::kName, CollectiveKindName(call.kind));
   request->SetInt(Request::kType, NumberOf(call.kind));
@@ -256,15 +261,38 @@ void CollectiveGroups::AskInstance(const std::shared_ptr<Search>& search) {
   request->SetBool(Request::kIsSource, search->is_source);
   Ask(search->leader, "CompleteInstance", *request, search->cancellation,
       [this, search, key](const Result<OwnedMessage>& response) {
-        if (!response.ok()) return search->done(response.status());
+        if (!response.ok()) return End(*search, response.status());
         search->found.source =
             static_cast<int>((*response)->GetInt(pb::CompleteInstanceResponse::kSourceRank));
         {
           MutexLock lock(mutex_);
           sources_.emplace(key, search->found.source);
         }
-        search->done(search->found);
+        End(*search, search->found);
       });
+}
+
+void CollectiveGroups::End(Search& search, Result<Found> found) {
+  {
+    MutexLock lock(mutex_);
+    open_.erase(open_.find({search.session, search.call.keys.group_key}));
+  }
+  search.done(std::move(found));
+}
+
+CollectiveGroups::Sought CollectiveGroups::SoughtBy(uint32_t session) {
+  Sought sought;
+  MutexLock lock(mutex_);
+  for (const auto& [key, size] : open_) {
+    if (key.first != session) continue;
+    ++sought.open;
+    if (!groups_.contains(key)) sought.size = std::max(sought.size, size);
+  }
+  for (const auto& [key, group] : groups_) {
+    if (key.first != session) continue;
+    sought.members.insert(sought.members.end(), group->members.begin(), group->members.end());
+  }
+  return sought;
 }
 
 void CollectiveGroups::Forget(uint32_t session) {

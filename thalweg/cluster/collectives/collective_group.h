@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -38,6 +39,8 @@ struct CollectiveGroup {
   // -1: none.
   int RankOf(const std::string& device) const;
   bool Has(PeerVersion version) const;
+  // Why its members hand buffers to each other, for messages.
+  std::string_view Kind() const;
 };
 
 class CollectiveGroups {
@@ -63,6 +66,14 @@ class CollectiveGroups {
             CancellationManager* cancellation, FoundDone done) EXCLUDES(mutex_);
   void Forget(uint32_t session) EXCLUDES(mutex_);
 
+  // What members of a session wait for now, and whom it knows.
+  struct Sought {
+    int open = 0;      // members that wait for an answer of Find
+    int64_t size = 0;  // of the largest group whose members are not known; 0: all are
+    std::vector<CollectiveGroup::Member> members;  // of all groups that are known
+  };
+  Sought SoughtBy(uint32_t session) EXCLUDES(mutex_);
+
  private:
   struct Search;
   using GroupKey = std::pair<uint32_t, int64_t>;               // session, group
@@ -74,6 +85,8 @@ class CollectiveGroups {
   void AskMembers(const std::shared_ptr<Search>& search);
   void AskInstance(const std::shared_ptr<Search>& search) EXCLUDES(mutex_);
   Status TakeGroup(const Message& response, Search& search);
+  // The answer, without a lock.
+  void End(Search& search, Result<Found> found) EXCLUDES(mutex_);
 
   Environment& environment_;
   WorkerClients& peers_;
@@ -81,6 +94,7 @@ class CollectiveGroups {
   Mutex mutex_;
   std::map<GroupKey, std::shared_ptr<const CollectiveGroup>> groups_ GUARDED_BY(mutex_);
   std::map<InstanceKey, int> sources_ GUARDED_BY(mutex_);
+  std::multimap<GroupKey, int64_t> open_ GUARDED_BY(mutex_);  // sizes of groups that are sought
 };
 
 }  // namespace thalweg

@@ -60,20 +60,22 @@ Status CollectiveLeader::FitsGroup(const Group& asked, const std::string& device
   return InvalidArgument(device, " is none of the ", known.size, " members of group ", asked.key);
 }
 
-void CollectiveLeader::JoinGroup(const Group& asked, Device device, Waiter<Group> waiter,
+bool CollectiveLeader::JoinGroup(const Group& asked, Device device, Waiter<Group> waiter,
                                  Answers* answers) {
   const Result<DeviceName> name = DeviceName::Parse(device.name);
   if (!name.ok() || !name->IsFull() || asked.size < 1) {
-    return Reply<Group>(waiter,
-                        InvalidArgument("a group needs full names of devices and a size, got '",
-                                        device.name, "' and ", asked.size),
-                        answers);
+    Reply<Group>(waiter,
+                 InvalidArgument("a group needs full names of devices and a size, got '",
+                                 device.name, "' and ", asked.size),
+                 answers);
+    return false;
   }
   MutexLock lock(mutex_);
   if (groups_.size() >= kMostGroups && !groups_.contains(asked.key) && !DropGroup()) {
-    return Reply<Group>(
+    Reply<Group>(
         waiter, ResourceExhausted(kMostGroups, " groups of collective operations wait for members"),
         answers);
+    return false;
   }
   OpenGroup& open = groups_.try_emplace(asked.key, OpenGroup{.group = asked}).first->second;
   open.asked = ++calls_;
@@ -85,20 +87,26 @@ void CollectiveLeader::JoinGroup(const Group& asked, Device device, Waiter<Group
   if (open.members.empty() && !open.complete) open.group = asked;  // all others have gone
   if (const Status fits = FitsGroup(asked, device.name, open); !fits.ok()) {
     Reply<Group>(waiter, fits, answers);
-    if (open.complete) return;
+    if (open.complete) return false;
     ReplyAll<std::vector<Member<Group>>, Group>(open.members, fits, answers);
     groups_.erase(asked.key);
-    return;
+    return false;
   }
   std::string member = device.name;
+  const bool has_restarted =
+      open.complete && std::ranges::any_of(devices, [&](const Device& known) {
+        return known.name == device.name && known.attributes != device.attributes &&
+               !known.attributes.empty() && !device.attributes.empty();
+      });
   std::erase_if(devices, [&](const Device& d) { return d.name == device.name; });
   devices.push_back(std::move(device));
   std::ranges::sort(devices, ComesBefore, &Device::name);
   open.members.push_back({std::move(member), std::move(waiter)});
-  if (static_cast<int64_t>(devices.size()) < open.group.size) return;
+  if (static_cast<int64_t>(devices.size()) < open.group.size) return false;
   open.complete = true;
   ReplyAll<std::vector<Member<Group>>, Group>(open.members, open.group, answers);
   open.members.clear();
+  return has_restarted;
 }
 
 bool CollectiveLeader::DropGroup() {
@@ -135,7 +143,10 @@ Status CollectiveLeader::FitsInstance(const Instance& asked, const std::string& 
   const Instance& known = open.instance;
   const auto differs = [&](std::string_view what, const auto& own, const auto& other) {
     return InvalidArgument("instance ", asked.instance_key, " of group ", asked.group_key, ": ",
-                           device, " says ", what, " ", own, ", others ", other);
+                           device, " says ", what, " ", own, ", others ", other,
+                           open.complete ? ", as this server has known it since all had come: "
+                                           "where the program is a new one, start the servers anew"
+                                         : "");
   };
   if (asked.type != known.type) return differs("kind", asked.type, known.type);
   if (asked.dtype != known.dtype) return differs("type", asked.dtype, known.dtype);

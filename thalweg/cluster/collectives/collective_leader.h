@@ -62,7 +62,8 @@ class CollectiveLeader {
   // The order of full names of devices: by job and numbers, as ranks are within a task.
   static bool ComesBefore(const std::string& a, const std::string& b);
 
-  void JoinGroup(const Group& asked, Device device, Waiter<Group> waiter, Answers* answers)
+  // True: the group was complete, and its member comes in another life, as its attributes say.
+  bool JoinGroup(const Group& asked, Device device, Waiter<Group> waiter, Answers* answers)
       EXCLUDES(mutex_);
   // The answer: the rank of the source, -1 where there is none. FailedPrecondition where the group
   // is not complete.

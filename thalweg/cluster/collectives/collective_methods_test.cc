@@ -7,6 +7,7 @@
 
 #include "thalweg/base/notification.h"
 #include "thalweg/cluster/collectives/collective_member.h"
+#include "thalweg/cluster/collectives/step_word.h"
 #include "thalweg/cluster/master/remote_device.h"
 #include "thalweg/cluster/worker/worker.h"
 #include "thalweg/proto/messages.h"
@@ -288,6 +289,80 @@ TEST_F(CollectiveMethodsTest, ABufferThatCannotCome) {
   EXPECT_TRUE(ended->waits());
   worker_->steps().Erase(8, Aborted("the step is over"));
   ExpectError(ended, Code::kAborted, "the step is over");
+}
+
+TEST_F(CollectiveMethodsTest, AStepThatHasFailedElsewhereFailsHere) {
+  const auto tell = [&](int64_t step, const Status& failed) {
+    return Ask("RecvBuf",
+               **EncodeStepWord({.step = step, .task = StrCat(kTask, 1), .failed = failed}));
+  };
+  const auto state = [&](int64_t step) {
+    return *DecodeStepReply(tell(step, OkStatus())->response());
+  };
+  EXPECT_FALSE(state(9).begun);
+  const std::shared_ptr<RpcStepRendezvous> step = *worker_->steps().Begin(9, "s", nullptr);
+  EXPECT_TRUE(state(9).begun);
+  const Asked waits = AskBuffer("src_incarnation: 77");
+  const Status why = FailedOn(StrCat(kTask, 1), OutOfRange("End of sequence"));
+  EXPECT_TRUE(tell(9, why)->status().ok());
+  ExpectError(waits, Code::kOutOfRange, "has failed on /job:worker/replica:0/task:1: End of");
+  EXPECT_EQ(step->ends()->Reason().code(), Code::kOutOfRange);
+  EXPECT_TRUE(step->was_told());
+  // One that has not begun here does not begin.
+  EXPECT_TRUE(tell(10, why)->status().ok());
+  EXPECT_EQ(worker_->steps().Begin(10, "s", nullptr).status().code(), Code::kOutOfRange);
+  EXPECT_EQ(state(10).failed.code(), Code::kOutOfRange);
+}
+
+TEST_F(CollectiveMethodsTest, BuffersOfAFailedStepAreRefusedWhenTheOthersAreTold) {
+  const std::shared_ptr<RpcStepRendezvous> step = *worker_->steps().Begin(9, "s", nullptr);
+  step->Share();
+  const Asked before = AskBuffer("src_incarnation: 77");
+  step->EndEarly(Internal("a detail"));
+  const Asked after = AskBuffer("src_incarnation: 77");
+  EXPECT_TRUE(before->waits());
+  EXPECT_TRUE(after->waits());
+  const Status why = FailedOn(StrCat(kTask, 0), OutOfRange("End of sequence"));
+  step->LetGo(why);
+  for (const Asked* asked : {&before, &after}) {
+    ExpectError(*asked, Code::kOutOfRange, "End of sequence");
+  }
+  worker_->steps().Erase(9, Cancelled("step 9 has ended"), why);
+  ExpectError(AskBuffer("src_incarnation: 77"), Code::kOutOfRange, "End of sequence");
+}
+
+TEST_F(CollectiveMethodsTest, AMemberThatHasRestartedEndsTheStepsOfItsFormerLife) {
+  const auto ask = [&](int task, int incarnation) {
+    return Ask("CompleteGroup",
+               StrCat("group_key: 1 group_size: 2 device_type: 'CPU' device_attributes { name: '",
+                      DeviceOf(task), "' incarnation: ", incarnation, " }"));
+  };
+  const Asked second = ask(1, 11), first = ask(0, 10);
+  ASSERT_TRUE(second->status().ok());
+  const std::shared_ptr<RpcStepRendezvous> step = *worker_->steps().Begin(9, "s", nullptr);
+  step->Share();
+  EXPECT_TRUE(ask(1, 11)->status().ok());  // another session of the same task
+  EXPECT_TRUE(step->ends()->Reason().ok());
+  EXPECT_TRUE(ask(1, 12)->status().ok());
+  EXPECT_EQ(step->ends()->Reason().code(), Code::kAborted);
+  EXPECT_THAT(step->ends()->Reason().message(),
+              HasSubstr("/job:worker/replica:0/task:1 has restarted"));
+}
+
+TEST_F(CollectiveMethodsTest, WordsThatCannotBeRead) {
+  const Result<OwnedMessage> whole =
+      EncodeStepWord({.step = 9, .task = StrCat(kTask, 1), .failed = Internal("no")});
+  namespace Request = pb::RecvBufRequest;
+  const std::string bytes(
+      (*whole)->GetMessage(Request::kTransportOptions).GetString(pb::Any::kValue));
+  int refused = 0;
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    OwnedMessage cut = Clone(**whole);
+    cut->Mutable(Request::kTransportOptions)
+        ->SetString(pb::Any::kValue, std::string_view(bytes).substr(0, size));
+    refused += DecodeStepWord(*cut).ok() ? 0 : 1;
+  }
+  EXPECT_GT(refused, 30);
 }
 
 TEST_F(CollectiveMethodsTest, MembersOfOtherTasksGetTheMergedValue) {

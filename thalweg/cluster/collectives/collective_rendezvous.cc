@@ -76,6 +76,33 @@ class RemoteMember final : DoneSink {
   RefPtr<CollectiveInstance> instance_;
 };
 
+// A kernel whose member exchanges buffers: what else ends its part of the step ends it, and with it
+// all members of the step.
+class ExchangingKernel final : DoneSink {
+ public:
+  // Calls `done` with the first word on it.
+  static Done Make(CancellationManager* cancellation, std::shared_ptr<BufferTransport> port,
+                   Done done) {
+    auto* const kernel = new ExchangingKernel(std::move(done));
+    Done ends(kernel, 0);
+    const bool begun =
+        kernel->cancelled_.Begin(cancellation, [port](const Status& why) { port->EndEarly(why); });
+    if (!begun) port->EndEarly(cancellation->Reason());
+    return ends;
+  }
+
+ private:
+  explicit ExchangingKernel(Done done) : done_(std::move(done)) {}
+  void OnDone(uint64_t, Status status) override {
+    const std::unique_ptr<ExchangingKernel> self(this);
+    cancelled_.End();
+    std::move(done_)(std::move(status));
+  }
+
+  Done done_;
+  ScopedCancellation cancelled_;
+};
+
 }  // namespace
 
 Result<std::string> CollectiveRendezvous::ParseLeader(std::string_view text) {
@@ -126,16 +153,17 @@ std::string CollectiveRendezvous::LeaderOf(uint32_t master) {
 }
 
 Result<int64_t> CollectiveRendezvous::BeginStep(uint32_t master, int64_t graph_key,
+                                                Clock::TimePoint session_made,
                                                 RpcCallOptions call) {
   const std::string leader = LeaderOf(master);
-  if (leader == peers_.self()) return sequences_.Begin(graph_key, nullptr);
+  if (leader == peers_.self()) return sequences_.Begin(graph_key, nullptr, session_made);
   {
     MutexLock lock(mutex_);
     call.wait_for_ready = !met_.contains(leader);
   }
   const bool is_patient = call.timeout.count() == 0 || call.timeout > kAnswering;
   if (!call.wait_for_ready && is_patient) call.timeout = kAnswering;
-  return sequences_.Begin(graph_key, [&]() -> Result<int64_t> {
+  const auto ask = [&]() -> Result<int64_t> {
     namespace Response = pb::GetStepSequenceResponse;
     OwnedMessage request(pb::GetStepSequenceRequest::Descriptor());
     request->AddInt(pb::GetStepSequenceRequest::kGraphKey, graph_key);
@@ -150,7 +178,8 @@ Result<int64_t> CollectiveRendezvous::BeginStep(uint32_t master, int64_t graph_k
       if (sequence->GetInt(pb::StepSequence::kGraphKey) == graph_key && next != 0) return next;
     }
     return Internal(leader, " knows no step of this key");
-  });
+  };
+  return sequences_.Begin(graph_key, ask, session_made);
 }
 
 std::shared_ptr<ResourceManager> CollectiveRendezvous::At(const std::string& step) {
@@ -221,19 +250,21 @@ void CollectiveRendezvous::Exchange(uint32_t master, std::shared_ptr<BufferTrans
                                     Done done) {
   if (ctx.tag() != 0) {
     return std::move(done)(
-        Unimplemented("collective operations in loops, in a group with tasks of "
-                      "TensorFlow's: group ",
+        Unimplemented("collective operations in loops, where members are in several sessions or "
+                      "on tasks of TensorFlow's: group ",
                       call.keys.group_key, ", instance ", call.keys.instance_key));
   }
   const std::string leader = LeaderOf(master);
   const CollectiveCall asked = call;
   // Shared: a callback can be copied.
-  const auto shared = std::make_shared<Done>(std::move(done));
-  groups_.Find(master, leader, asked, ctx.step().cancellation,
+  const auto shared = std::make_shared<Done>(
+      ExchangingKernel::Make(ctx.step().cancellation, port, std::move(done)));
+  CancellationManager* const ends = port->ends();
+  groups_.Find(master, leader, asked, ends,
                [this, shared, port = std::move(port), &ctx, call = std::move(call),
                 timeout_seconds](Result<CollectiveGroups::Found> found) {
                  if (!found.ok()) {
-                   const CancellationManager& cancellation = *ctx.step().cancellation;
+                   const CancellationManager& cancellation = *port->ends();
                    return std::move(*shared)(cancellation.IsCancelled() ? cancellation.Reason()
                                                                         : found.status());
                  }

@@ -30,6 +30,7 @@
 #include "thalweg/base/mutex.h"
 #include "thalweg/cluster/collectives/collective_group.h"
 #include "thalweg/cluster/collectives/ring_participant.h"
+#include "thalweg/cluster/collectives/shared_steps.h"
 #include "thalweg/cluster/collectives/step_sequences.h"
 #include "thalweg/cluster/peers/worker_clients.h"
 #include "thalweg/resources/collective_instance.h"
@@ -45,17 +46,21 @@ class CollectiveRendezvous {
       : environment_(environment),
         peers_(peers),
         groups_(environment, peers),
-        sequences_(peers.self()) {}
+        sequences_(peers.self()),
+        shared_steps_(environment, peers, groups_) {}
 
   // Who belongs to groups with tasks of TensorFlow's.
   CollectiveGroups& groups() { return groups_; }
   // The numbers of steps whose members are in several sessions.
   StepSequences& sequences() { return sequences_; }
+  // What looks after these steps.
+  SharedSteps& shared_steps() { return shared_steps_; }
   // The number of the step that begins here with this key; the leader is asked where it must be.
   // One that has never answered this task is waited for, as members wait for each other, until the
   // step's timeout; one that has must answer within seconds.
-  Result<int64_t> BeginStep(uint32_t master, int64_t graph_key, RpcCallOptions call)
-      EXCLUDES(mutex_);
+  // `session_made`: see StepSequences.
+  Result<int64_t> BeginStep(uint32_t master, int64_t graph_key, Clock::TimePoint session_made,
+                            RpcCallOptions call) EXCLUDES(mutex_);
   // "/job:ps/replica:0/task:0" of a leader as a configuration names it. InvalidArgument.
   static Result<std::string> ParseLeader(std::string_view text);
   // The leader where nobody names one: the first by job and number.
@@ -102,6 +107,7 @@ class CollectiveRendezvous {
   std::set<std::string> met_ GUARDED_BY(mutex_);                   // leaders that have answered
   std::map<std::string, std::weak_ptr<ResourceManager>> steps_ GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<ResourceManager>> newest_ GUARDED_BY(mutex_);
+  SharedSteps shared_steps_;  // last: its calls use the others
 };
 
 class StepCollectives : public CollectiveRemote {

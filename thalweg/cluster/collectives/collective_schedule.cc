@@ -146,7 +146,7 @@ Result<std::vector<BufferSection>> PlanBuffers(const CollectiveCall& call, int64
       break;
   }
   return Unimplemented("a ", CollectiveKindName(call.kind),
-                       " together with tasks of TensorFlow's, whose processors have none");
+                       " whose members are in several sessions or on tasks of TensorFlow's");
 }
 
 }  // namespace thalweg

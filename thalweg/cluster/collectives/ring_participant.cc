@@ -19,17 +19,17 @@ Result<int> RingsOf(const CollectiveCall& call, const CollectiveGroup& group, in
   if (call.num_rings > 0 || call.kind != CollectiveKind::kReduce)
     return std::max(1, call.num_rings);
   if (call.num_rings < 0) {
-    return Unimplemented("subdiv_offsets below 0 in a group with tasks of TensorFlow's");
+    return Unimplemented("subdiv_offsets below 0 in ", group.Kind());
   }
   const int64_t bytes = elements * static_cast<int64_t>(DTypeSize(call.dtype));
   const bool large = bytes / static_cast<int64_t>(group.members.size()) > kMostSectionBytes;
   return large && group.Has(PeerVersion::k1_15) ? 2 : 1;
 }
 
-Result<Shape> ResultShape(const CollectiveCall& call) {
+Result<Shape> ResultShape(const CollectiveCall& call, const CollectiveGroup& group) {
   if (call.is_receiver() && !call.shape.IsFullyDefined()) {
     return InvalidArgument("the receiver on ", call.device.ToString(), " expects shape ",
-                           call.shape, ": in a group with tasks of TensorFlow's it must be known");
+                           call.shape, ": in ", group.Kind(), " it must be known");
   }
   if (call.is_receiver()) return call.shape.ToShape();
   Dims dims = call.value.shape().dims();
@@ -71,14 +71,13 @@ class Member : public std::enable_shared_from_this<Member> {
  private:
   Status Prepare() EXCLUDES(mutex_) {
     const CollectiveGroup& group = *found_.group;
-    ASSIGN_OR_RETURN(const Shape shape, ResultShape(call_));
+    ASSIGN_OR_RETURN(const Shape shape, ResultShape(call_, group));
     ASSIGN_OR_RETURN(result_, Tensor::Allocate(ctx_.allocator(), call_.dtype, shape));
     const int64_t elements =
         call_.is_receiver() ? shape.num_elements() : call_.value.num_elements();
     if (elements == 0 && call_.kind != CollectiveKind::kReduce) {
-      return Unimplemented(
-          "a ", CollectiveKindName(call_.kind),
-          " of no elements in a group with tasks of TensorFlow's, which end there");
+      return Unimplemented("a ", CollectiveKindName(call_.kind), " of no elements in ",
+                           group.Kind());
     }
     ASSIGN_OR_RETURN(const int rings, RingsOf(call_, group, elements));
     ASSIGN_OR_RETURN(sections_, PlanBuffers(call_, elements,

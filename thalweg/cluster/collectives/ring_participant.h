@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 
+#include "thalweg/base/cancellation.h"
 #include "thalweg/base/timer.h"
 #include "thalweg/cluster/collectives/collective_group.h"
 #include "thalweg/kernel/kernel.h"
@@ -37,6 +38,10 @@ class BufferTransport {
   // ends.
   virtual void RecvBuffer(const RendezvousKey& key, DType dtype, int64_t elements,
                           Rendezvous::RecvDone done) = 0;
+  // Cancelled when the step ends early, here or where it is one with others.
+  virtual CancellationManager* ends() = 0;
+  // Ends it early here: nobody waits for buffers any more.
+  virtual void EndEarly(const Status& why) = 0;
 
  protected:
   ~BufferTransport() = default;

@@ -71,6 +71,9 @@ class SharedPort final : public BufferTransport {
   static std::string PlaceOf(const RendezvousKey& key) {
     return StrCat(key.edge, " ", key.destination);
   }
+  CancellationManager* ends() override { return &cancellation; }
+  void EndEarly(const Status& why) override { Abort(why); }
+  CancellationManager cancellation;
   LocalRendezvous rendezvous;
   std::map<std::string, Taken> sent;
   std::vector<std::string> names;

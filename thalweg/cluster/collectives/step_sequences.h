@@ -3,9 +3,11 @@
 // sessions with one key are one step to its collective operations: the n-th of each have the same
 // number. They count up from one that the leader draws (GetStepSequence), each for itself.
 //
-//   ASSIGN_OR_RETURN(int64_t id, sequences.Begin(key, ask_leader));
+//   ASSIGN_OR_RETURN(int64_t id, sequences.Begin(key, ask_leader, session_made));
 //   sequences.End(key, id, status.ok());
 //
+// A step that has failed in another task before it began here fails when it would begin, so that
+// all count alike; but not for a session that was made after that.
 // Ownership: keeps numbers; `ask` is used during the call.
 // Threads: every member from any.
 // Errors: the leader's; FailedPrecondition while another step of the key runs in this task;
@@ -13,10 +15,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
 
+#include "thalweg/base/clock.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
 
@@ -31,18 +35,30 @@ class StepSequences {
   Result<int64_t> Next(int64_t key) EXCLUDES(mutex_);
   // Null: this task leads. Called without a lock, where nothing is known or a step has failed.
   using AskLeader = std::function<Result<int64_t>()>;
-  Result<int64_t> Begin(int64_t key, const AskLeader& ask) EXCLUDES(mutex_);
+  Result<int64_t> Begin(int64_t key, const AskLeader& ask, Clock::TimePoint session_made = {})
+      EXCLUDES(mutex_);
+  // Another task has told that its step with this number has failed; it has not begun here.
+  void NoteFailure(int64_t key, int64_t id, const Status& why, Clock::TimePoint now)
+      EXCLUDES(mutex_);
   // Who does not lead asks again after a failed step: its leader may be a new one.
   void End(int64_t key, int64_t id, bool ok) EXCLUDES(mutex_);
 
  private:
+  struct Failure {
+    int64_t id = 0;
+    Status why;
+    Clock::TimePoint time;
+  };
   struct Sequence {
-    int64_t next = 0;  // 0: the leader knows
+    std::deque<Failure> failures;  // in other tasks, of steps that have not begun here
+    int64_t next = 0;              // 0: the leader knows
     int64_t failed = 0;
     bool runs = false;
     bool leads = true;
   };
   Result<Sequence*> Of(int64_t key) REQUIRES(mutex_);
+  // The error of the sequence's next step, where it has failed already.
+  static Status TakeFailure(Clock::TimePoint session_made, Sequence* sequence);
 
   const std::string self_;
   Mutex mutex_;

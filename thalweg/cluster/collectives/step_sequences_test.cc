@@ -62,6 +62,62 @@ TEST_F(StepSequencesTest, ANewLeaderCounts) {
   EXPECT_EQ(*follower_.Begin(kKey, ask), *restarted.Begin(kKey, nullptr));
 }
 
+TEST_F(StepSequencesTest, AStepThatHasFailedElsewhereCountsWhereItHasNotBegun) {
+  // The leader fails two steps, while one follower has begun none and another one the first.
+  StepSequences late("/job:worker/replica:0/task:2");
+  const auto ask = [&] { return leader_.Next(kKey); };
+  const int64_t first = *leader_.Begin(kKey, nullptr);
+  EXPECT_EQ(Begin(), first);
+  leader_.End(kKey, first, false);
+  follower_.End(kKey, first, false);
+  const int64_t second = *leader_.Begin(kKey, nullptr);
+  leader_.End(kKey, second, false);
+  for (int word = 0; word < 2; ++word) {  // of two others
+    late.NoteFailure(kKey, first, Internal("one"), {});
+    late.NoteFailure(kKey, second, Internal("two"), {});
+  }
+  follower_.NoteFailure(kKey, second, Internal("two"), {});
+  EXPECT_EQ(late.Begin(kKey, ask).status().message(), "one");
+  EXPECT_EQ(late.Begin(kKey, ask).status().message(), "two");
+  EXPECT_EQ(follower_.Begin(kKey, ask).status().message(), "two");
+  const int64_t third = *leader_.Begin(kKey, nullptr);
+  EXPECT_EQ(*late.Begin(kKey, ask), third);
+  EXPECT_EQ(Begin(), third);
+}
+
+TEST_F(StepSequencesTest, WhatFailsAsItBeginsFailsOnce) {
+  const int64_t id = Begin();
+  follower_.NoteFailure(kKey, id, Internal("bad"), {});
+  follower_.End(kKey, id, false);
+  const int64_t next = Begin();
+  EXPECT_EQ(*leader_.Begin(kKey, nullptr), id);
+  leader_.End(kKey, id, false);
+  EXPECT_EQ(*leader_.Begin(kKey, nullptr), next);
+}
+
+TEST_F(StepSequencesTest, TheLeaderFailsWhatHasFailedElsewhere) {
+  for (int step = 0; step < 2; ++step) {  // the second before the leader has begun the first
+    const int64_t id = Begin();
+    follower_.End(kKey, id, false);
+    leader_.NoteFailure(kKey, id, Internal("bad"), {});
+  }
+  for (int step = 0; step < 2; ++step) {
+    EXPECT_EQ(leader_.Begin(kKey, nullptr).status().message(), "bad");
+  }
+  EXPECT_EQ(*leader_.Begin(kKey, nullptr), Begin());
+}
+
+TEST_F(StepSequencesTest, WhatHasFailedBeforeASessionWasMadeFailsNothingOfIt) {
+  const int64_t id = Begin();
+  follower_.End(kKey, id, false);
+  leader_.NoteFailure(kKey, id, Internal("bad"), {});
+  const Clock::TimePoint later = Clock::TimePoint{} + std::chrono::seconds(1);
+  const Result<int64_t> next = leader_.Begin(kKey, nullptr, later);
+  ASSERT_TRUE(next.ok()) << next.status().ToString();
+  EXPECT_NE(*next, id);
+  EXPECT_EQ(Begin(), *next);
+}
+
 TEST_F(StepSequencesTest, OneStepOfAKeyAtATime) {
   const int64_t id = Begin();
   const Status twice = follower_.Begin(kKey, [] { return Result<int64_t>(1); }).status();

@@ -119,7 +119,8 @@ ClusterRunner::ClusterRunner(WorkerClients& peers, RpcStepTable& steps, ChannelM
                .stopping = stopping_,
                .session = options_.session,
                .background = options_.background,
-               .cluster = options_.cluster},
+               .cluster = options_.cluster,
+               .made = steps.Now()},
       graphs_(peers, options_.device_names, options_.device_incarnations) {
   health.OpenSession(options_.session, options_.tasks);
   steps.collectives()->SetLeader(options_.session, options_.collective_leader);

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "thalweg/base/entropy.h"
+#include "thalweg/base/notification.h"
+#include "thalweg/cluster/collectives/step_word.h"
 #include "thalweg/cluster/master/step_tracer.h"
 #include "thalweg/cluster/peers/loop_peers.h"
 #include "thalweg/proto/messages.h"
@@ -41,12 +43,55 @@ class OpenParts {
   std::function<void()> none_left_ GUARDED_BY(mutex_);
 };
 
+// What a step has to do with those of other sessions that are one with it.
+class Companions {
+ public:
+  // All outlive it.
+  Companions(const std::string& self, SharedSteps& steps, uint32_t session, std::string leader,
+             CancellationManager& ends)
+      : self_(self),
+        steps_(steps),
+        session_(session),
+        watch_(steps, {.session = session, .leader = std::move(leader)},
+               [&ends](const Status& why) { ends.Cancel(why); }) {}
+
+  void Begin(int64_t id, const std::shared_ptr<RpcStepRendezvous>& rendezvous,
+             CancellationManager& ends) {
+    watch_.Begin(id, [rendezvous] { return rendezvous->Owed(); });
+    const auto end = [&ends](const Status& why) { ends.Cancel(why); };
+    if (!ended_.Begin(rendezvous->ends(), end)) end(rendezvous->ends()->Reason());
+  }
+  // Called once, when the step fails; the first to know tells the others.
+  void Tell(int64_t id, int64_t graph_key, RpcStepRendezvous& rendezvous, const Status& why) {
+    if (rendezvous.was_told()) return;
+    told_ = std::make_shared<Notification>();
+    const Status word = FailedOn(self_, why);
+    steps_.Tell({.step = id, .graph_key = graph_key, .failed = word}, session_,
+                [told = told_, word, step = rendezvous.shared_from_this()] {
+                  step->LetGo(word);
+                  told->Notify();
+                });
+  }
+  // When the step has ended and the others know it.
+  void AwaitTold() {
+    if (told_ != nullptr) told_->Wait();
+  }
+
+ private:
+  const std::string& self_;
+  SharedSteps& steps_;
+  const uint32_t session_;
+  std::shared_ptr<Notification> told_;
+  SharedSteps::Watch watch_;
+  ScopedCancellation ended_;
+};
+
 }  // namespace
 
 // One step, from its beginning to its end.
 struct RpcStepRunner::Step {
   StepRequest request;
-  int64_t id;
+  int64_t id = 0;
   std::shared_ptr<RpcStepRendezvous> rendezvous;
   // Ends the calls and what runs here; its reason is the step's first error.
   CancellationManager ends;
@@ -55,16 +100,22 @@ struct RpcStepRunner::Step {
   std::optional<OpenParts> open;
   std::optional<StepTracer> tracer;
   std::optional<Health::Watch> watch;
+  std::optional<Companions> companions;  // where steps of other sessions are one with it
 
-  Step(const StepRequest& asked, int64_t number, std::shared_ptr<RpcStepRendezvous> begun,
-       CancellationManager* stopping)
+  Step(const StepRequest& asked, CancellationManager* stopping)
       : request(asked),
-        id(number),
-        rendezvous(std::move(begun)),
         ends(stopping),
-        aborts(&ends, [this](const Status& why) { rendezvous->Abort(why); }),
         outside(asked.cancellation, [this](const Status& why) { ends.Cancel(why); }) {}
 
+  void Begin(std::shared_ptr<RpcStepRendezvous> begun) {
+    rendezvous = std::move(begun);
+    if (companions) companions->Begin(id, rendezvous, ends);
+    if (!aborts.Begin(&ends, [this](const Status& why) { Abort(why); })) Abort(ends.Reason());
+  }
+  void Abort(const Status& why) {
+    if (companions) companions->Tell(id, request.collective_graph_key, *rendezvous, why);
+    rendezvous->Abort(why);
+  }
   // A part has ended.
   void End(const Status& status) {
     if (!status.ok()) ends.Cancel(status);
@@ -72,15 +123,14 @@ struct RpcStepRunner::Step {
   }
 };
 
-Result<int64_t> RpcStepRunner::NumberOf(const StepRequest& request) {
+bool RpcStepRunner::IsShared() const { return parts_.lacks_members && context_.cluster == nullptr; }
+
+Result<int64_t> RpcStepRunner::NumberOf(Step& step) {
   // Masters share the numbers of steps without asking each other, but where their steps are one.
   if (!parts_.lacks_members) return static_cast<int64_t>(RandomSeed() >> 8 | 1);
-  CancellationManager call(&context_.stopping);
-  const ScopedCancellation outside(request.cancellation,
-                                   [&call](const Status& why) { call.Cancel(why); });
   return context_.steps.collectives()->BeginStep(
-      MasterOfSession(NumberOfHandle(context_.session)), request.collective_graph_key,
-      {.timeout = request.timeout, .cancellation = &call});
+      MasterOfSession(NumberOfHandle(context_.session)), step.request.collective_graph_key,
+      context_.made, {.timeout = step.request.timeout, .cancellation = &step.ends});
 }
 
 void RpcStepRunner::EndNumber(const StepRequest& request, int64_t id, bool ok) {
@@ -89,16 +139,24 @@ void RpcStepRunner::EndNumber(const StepRequest& request, int64_t id, bool ok) {
 }
 
 Result<std::shared_ptr<RpcStepRunner::Step>> RpcStepRunner::Begin(const StepRequest& request) {
-  ASSIGN_OR_RETURN(const int64_t id, NumberOf(request));
+  const auto step = std::make_shared<Step>(request, &context_.stopping);
+  if (IsShared()) {
+    CollectiveRendezvous& collectives = *context_.steps.collectives();
+    const uint32_t session = MasterOfSession(NumberOfHandle(context_.session));
+    step->companions.emplace(context_.peers.self(), collectives.shared_steps(), session,
+                             collectives.LeaderOf(session), step->ends);
+  }
+  ASSIGN_OR_RETURN(step->id, NumberOf(*step));
   Result<std::shared_ptr<RpcStepRendezvous>> begun =
-      context_.steps.Begin(id, context_.session, context_.cluster);
+      context_.steps.Begin(step->id, context_.session, context_.cluster);
   if (!begun.ok()) {
-    EndNumber(request, id, false);
+    EndNumber(request, step->id, false);
     return begun.status();
   }
-  std::shared_ptr<RpcStepRendezvous> rendezvous = *std::move(begun);
-  if (parts_.exchanges_buffers) rendezvous->ExchangeBuffers();
-  return std::make_shared<Step>(request, id, std::move(rendezvous), &context_.stopping);
+  if (parts_.exchanges_buffers) (*begun)->ExchangeBuffers();
+  if (IsShared()) (*begun)->Share();
+  step->Begin(*std::move(begun));
+  return step;
 }
 
 Status RpcStepRunner::Run(const StepRequest& request) {
@@ -208,16 +266,24 @@ StepRequest RpcStepRunner::HereRequest(Step& step) const {
 Status RpcStepRunner::End(Step& step) {
   step.watch.reset();
   step.outside.End();
+  Status why;
+  if (step.companions) {
+    step.aborts.End();
+    step.companions->AwaitTold();
+    if (!step.ends.Reason().ok()) why = FailedOn(context_.peers.self(), step.ends.Reason());
+    if (step.rendezvous->was_told()) why = step.ends.Reason();
+    step.companions.reset();
+  }
   Status status = step.ends.Reason();
   step.tracer->Finish();
-  Cleanup(step.id);
+  Cleanup(step.id, why);
   EndNumber(step.request, step.id, status.ok());
   return status;
 }
 
 // Nobody waits for the answers.
-void RpcStepRunner::Cleanup(int64_t id) {
-  context_.steps.Erase(id, Cancelled("step ", id, " has ended"));
+void RpcStepRunner::Cleanup(int64_t id, const Status& why) {
+  context_.steps.Erase(id, Cancelled("step ", id, " has ended"), why);
   OwnedMessage request(pb::CleanupGraphRequest::Descriptor());
   request->SetInt(pb::CleanupGraphRequest::kStepId, id);
   for (const RemotePart& part : parts_.remote) {

@@ -31,7 +31,9 @@ class RpcStepRunner : public StepRunner {
   struct Step;
   void BeginAsync(const StepRequest& request, std::function<void(Status)> done);
   Result<std::shared_ptr<Step>> Begin(const StepRequest& request);
-  Result<int64_t> NumberOf(const StepRequest& request);
+  // Whether steps of other sessions are one with it, and told of by SharedSteps.
+  bool IsShared() const;
+  Result<int64_t> NumberOf(Step& step);
   // Gives back the number of a step that has ended.
   void EndNumber(const StepRequest& request, int64_t id, bool ok);
   void StartAll(Step& step);
@@ -39,7 +41,8 @@ class RpcStepRunner : public StepRunner {
   Status Take(const Step& step, const RemotePart& part, const Result<OwnedMessage>& response);
   StepRequest HereRequest(Step& step) const;
   Status End(Step& step);
-  void Cleanup(int64_t id);
+  // `why`: what others hear who ask for the step later; ok: that it has ended.
+  void Cleanup(int64_t id, const Status& why);
 
   const RunnerContext context_;
   StepParts& parts_;

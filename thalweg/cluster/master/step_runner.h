@@ -38,6 +38,7 @@ struct RunnerContext {
   const std::string& session;                      // what the workers know it by
   const std::function<WorkQueue&()>& background;   // ends steps that no thread calls
   const std::shared_ptr<SessionCluster>& cluster;  // the session's own; null: the server's
+  Clock::TimePoint made{};                         // when the session was
 };
 
 // The parts of a step, where they run.

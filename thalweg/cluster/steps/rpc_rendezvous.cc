@@ -238,9 +238,55 @@ void RpcStepRendezvous::RecvBufferForPeer(const RendezvousKey& key, RecvDone don
   here_.Recv(key, [self = shared_from_this(), place = PlaceOfBuffer(key),
                    done = std::move(done)](Result<Delivery> got) {
     const Status status = got.status();
-    done(std::move(got));
+    if (status.ok() || !self->Hold(done, status)) done(std::move(got));
     self->TakeOut(place, status);
   });
+}
+
+// True: LetGo answers.
+bool RpcStepRendezvous::Hold(const RecvDone& done, const Status& status) {
+  Status why;
+  {
+    MutexLock lock(mutex_);
+    if (!is_shared_ || aborted_.ok()) return false;
+    if (!has_let_go_) {
+      held_.emplace_back(done, status);
+      return true;
+    }
+    why = let_go_.ok() ? status : let_go_;
+  }
+  done(why);
+  return true;
+}
+
+void RpcStepRendezvous::LetGo(const Status& why) {
+  std::vector<std::pair<RecvDone, Status>> held;
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(has_let_go_, true)) return;
+    let_go_ = why;
+    held.swap(held_);
+  }
+  for (const auto& [done, status] : held) done(why.ok() ? status : why);
+}
+
+std::vector<SharedSteps::Debt> RpcStepRendezvous::Owed() {
+  std::vector<SharedSteps::Debt> debts;
+  {
+    MutexLock lock(asked_->mutex);
+    for (const auto& [what, count] : asked_->open) {
+      const size_t of = what.rfind(" of ");
+      debts.push_back({std::string(TaskOf(what.substr(of + 4))), what.substr(0, of)});
+    }
+  }
+  MutexLock lock(mutex_);
+  for (const auto& [place, taken] : untaken_) {
+    const size_t to = place.rfind(' ');
+    std::string task(TaskOf(place.substr(to + 1)));
+    if (task == peers_->self()) continue;
+    debts.push_back({std::move(task), StrCat("that it takes ", place.substr(0, to))});
+  }
+  return debts;
 }
 
 std::shared_ptr<BufferTransport> RpcStepRendezvous::buffers() {
@@ -338,7 +384,10 @@ void RpcStepRendezvous::Abort(Status reason) {
 
 Result<std::shared_ptr<RpcStepRendezvous>> RpcStepTable::FindLocked(int64_t id) {
   if (const auto found = steps_.find(id); found != steps_.end()) return found->second;
-  if (ended_.contains(id)) return Aborted("step ", id, " has ended on ", peers_.self());
+  if (const auto found = ended_.find(id); found != ended_.end()) {
+    if (!found->second.why.ok()) return found->second.why;
+    return Aborted("step ", id, " has ended on ", peers_.self());
+  }
   if (steps_.size() >= kMostOpenSteps) {
     return ResourceExhausted(peers_.self(), " has ", steps_.size(),
                              " open steps, and takes no more");
@@ -361,8 +410,8 @@ Result<std::shared_ptr<RpcStepRendezvous>> RpcStepTable::Begin(
   return step;
 }
 
-void RpcStepTable::MarkEnded(int64_t id, const std::string& session) {
-  if (!ended_.insert(id).second) return;
+void RpcStepTable::MarkEnded(int64_t id, const std::string& session, Status why) {
+  if (!ended_.try_emplace(id, End{std::move(why), clock_.Now()}).second) return;
   std::deque<Ended>& ended = ended_of_[session];
   ended.push_back({id, clock_.Now()});
   if (ended.size() <= kRememberedSteps) return;
@@ -370,17 +419,48 @@ void RpcStepTable::MarkEnded(int64_t id, const std::string& session) {
   ended.pop_front();
 }
 
-void RpcStepTable::Erase(int64_t id, Status reason) {
+void RpcStepTable::Erase(int64_t id, Status reason, Status why) {
   std::shared_ptr<RpcStepRendezvous> step;
   {
     MutexLock lock(mutex_);
     const auto found = steps_.find(id);
-    MarkEnded(id, found == steps_.end() ? "" : found->second->session());
+    MarkEnded(id, found == steps_.end() ? "" : found->second->session(), why);
     if (found == steps_.end()) return;
     step = std::move(found->second);
     steps_.erase(found);
   }
   step->Abort(std::move(reason));
+  step->LetGo(why);
+}
+
+bool RpcStepTable::Fail(int64_t id, const Status& why) {
+  std::shared_ptr<RpcStepRendezvous> step;
+  bool has_begun = false;
+  {
+    MutexLock lock(mutex_);
+    if (ended_.contains(id)) return false;
+    const auto found = steps_.find(id);
+    if (found != steps_.end()) step = found->second;
+    has_begun = step != nullptr && step->begun();
+    if (!has_begun) MarkEnded(id, "", why);
+    if (!has_begun && step != nullptr) steps_.erase(found);
+  }
+  if (step == nullptr) return true;
+  step->NoteTold();
+  step->ends()->Cancel(why);  // first: it is the reason of whoever runs the step, and erases it
+  step->Abort(why);
+  step->LetGo(why);
+  return !has_begun;
+}
+
+StepReply RpcStepTable::StateOf(int64_t id) {
+  MutexLock lock(mutex_);
+  if (const auto found = steps_.find(id); found != steps_.end()) {
+    return {.begun = found->second->begun(), .failed = OkStatus()};
+  }
+  const auto found = ended_.find(id);
+  if (found == ended_.end()) return {};
+  return {.begun = true, .failed = found->second.why};
 }
 
 void RpcStepTable::EraseAll(const Status& reason) {

@@ -26,6 +26,7 @@
 #include "thalweg/base/notification.h"
 #include "thalweg/cluster/collectives/collective_rendezvous.h"
 #include "thalweg/cluster/collectives/ring_participant.h"
+#include "thalweg/cluster/collectives/step_word.h"
 #include "thalweg/cluster/peers/session_cluster.h"
 #include "thalweg/cluster/peers/transfer_log.h"
 #include "thalweg/cluster/peers/worker_clients.h"
@@ -86,6 +87,31 @@ class RpcStepRendezvous : public Rendezvous,
     MutexLock lock(mutex_);
     exchanges_buffers_ = true;
   }
+  // The step is one with steps of other sessions (SharedSteps): whoever has asked for a buffer that
+  // does not come hears so by LetGo only, when the others have been told why.
+  void Share() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    is_shared_ = true;
+  }
+  bool is_shared() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return is_shared_;
+  }
+  // `why`: what they hear; ok: what has ended the step.
+  void LetGo(const Status& why) EXCLUDES(mutex_);
+  // Another task has told that the step has failed there.
+  void NoteTold() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    was_told_ = true;
+  }
+  bool was_told() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return was_told_;
+  }
+  // Who owes buffers, or has not taken them yet.
+  std::vector<SharedSteps::Debt> Owed() EXCLUDES(mutex_);
+  CancellationManager* ends() override { return &cancellation_; }
+  void EndEarly(const Status& why) override { Abort(why); }
   void SendBuffer(const RendezvousKey& key, Tensor value, Taken taken) override EXCLUDES(mutex_);
   void RecvBuffer(const RendezvousKey& key, DType dtype, int64_t elements, RecvDone done) override;
   StepSnapshot Describe(Clock::TimePoint now) EXCLUDES(mutex_);
@@ -118,6 +144,7 @@ class RpcStepRendezvous : public Rendezvous,
   };
   uint32_t master() override;
   static std::string PlaceOfBuffer(const RendezvousKey& key);
+  bool Hold(const RecvDone& done, const Status& status) EXCLUDES(mutex_);
   // Somebody has the buffer, or nobody will.
   void TakeOut(const std::string& place, const Status& status) EXCLUDES(mutex_);
   // Requests to other tasks that are not answered.
@@ -145,6 +172,11 @@ class RpcStepRendezvous : public Rendezvous,
   std::string session_ GUARDED_BY(mutex_);
   bool exchanges_buffers_ GUARDED_BY(mutex_) = false;
   std::map<std::string, Taken> untaken_ GUARDED_BY(mutex_);  // buffers, by edge and destination
+  bool is_shared_ GUARDED_BY(mutex_) = false;
+  bool was_told_ GUARDED_BY(mutex_) = false;
+  bool has_let_go_ GUARDED_BY(mutex_) = false;
+  Status let_go_ GUARDED_BY(mutex_);
+  std::vector<std::pair<RecvDone, Status>> held_ GUARDED_BY(mutex_);  // until LetGo
   bool waits_for_sessions_ GUARDED_BY(mutex_) = false;
   std::unordered_set<int64_t> requests_ GUARDED_BY(mutex_);
   FrameIds frames_ GUARDED_BY(mutex_);
@@ -163,8 +195,14 @@ class RpcStepTable {
   Result<std::shared_ptr<RpcStepRendezvous>> Begin(int64_t id, const std::string& session,
                                                    std::shared_ptr<SessionCluster> cluster)
       EXCLUDES(mutex_);
-  // Ends the step, or refuses it should it still come.
-  void Erase(int64_t id, Status reason) EXCLUDES(mutex_);
+  // Ends the step, or refuses it should it still come. `why`: what who asks for it later hears; ok:
+  // that it has ended.
+  void Erase(int64_t id, Status reason, Status why = OkStatus()) EXCLUDES(mutex_);
+  // The step has failed in another task, of whose step it is one: it fails here, too, or should it
+  // still come. True: it had not begun.
+  bool Fail(int64_t id, const Status& why) EXCLUDES(mutex_);
+  StepReply StateOf(int64_t id) EXCLUDES(mutex_);
+  Clock::TimePoint Now() const { return clock_.Now(); }
   void EraseAll(const Status& reason) EXCLUDES(mutex_);
   // The rendezvous of the steps' collective operations outlives them: set before the first step.
   void set_collectives(CollectiveRendezvous* collectives) { collectives_ = collectives; }
@@ -191,7 +229,7 @@ class RpcStepTable {
     Clock::TimePoint time;
   };
   Result<std::shared_ptr<RpcStepRendezvous>> FindLocked(int64_t id) REQUIRES(mutex_);
-  void MarkEnded(int64_t id, const std::string& session) REQUIRES(mutex_);
+  void MarkEnded(int64_t id, const std::string& session, Status why = OkStatus()) REQUIRES(mutex_);
 
   const AllocatorPtr allocator_;
   TransferLog transfers_;
@@ -199,7 +237,11 @@ class RpcStepTable {
   Clock& clock_;
   Mutex mutex_;
   std::unordered_map<int64_t, std::shared_ptr<RpcStepRendezvous>> steps_ GUARDED_BY(mutex_);
-  std::unordered_set<int64_t> ended_ GUARDED_BY(mutex_);
+  struct End {
+    Status why;  // ok: what others need not know
+    Clock::TimePoint time;
+  };
+  std::unordered_map<int64_t, End> ended_ GUARDED_BY(mutex_);
   std::map<std::string, std::deque<Ended>> ended_of_ GUARDED_BY(mutex_);
 };
 

@@ -99,6 +99,8 @@ class Worker {
   Result<OwnedMessage> MarkRecvFinished(const Message& request, const WorkerCall& call);
   void RecvTensor(const Message& request, const WorkerCall& call, Done done);
   void RecvBuf(const Message& request, const WorkerCall& call, Done done);
+  Result<OwnedMessage> HearOfStep(const Message& request);
+  void EndSharedSteps(const Status& why);
   void CompleteGroup(const Message& request, const WorkerCall& call, Done done);
   void CompleteInstance(const Message& request, const WorkerCall& call, Done done);
   // The step in which another task asks for a value of a device here, by a request that is new.

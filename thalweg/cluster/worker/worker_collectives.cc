@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "thalweg/cluster/collectives/collective_member.h"
+#include "thalweg/cluster/collectives/step_word.h"
 #include "thalweg/cluster/worker/waiting_answer.h"
 #include "thalweg/cluster/worker/worker.h"
 #include "thalweg/proto/messages.h"
@@ -63,14 +64,21 @@ void Worker::CompleteGroup(const Message& request, const WorkerCall& call, Done 
   namespace Request = pb::CompleteGroupRequest;
   Result<CollectiveLeader::Device> device = DeviceOf(request);
   if (!device.ok()) return done(device.status());
+  const std::string name = device->name;
   CollectiveLeader::Answers answers;
-  leader_.JoinGroup({.key = request.GetInt(Request::kGroupKey),
-                     .size = request.GetInt(Request::kGroupSize),
-                     .device_type = std::string(request.GetString(Request::kDeviceType))},
-                    *std::move(device),
-                    WaiterOf<CollectiveLeader::Group>(
-                        WaitingAnswer::Make(std::move(done), call.cancellation), GroupResponse),
-                    &answers);
+  const bool has_restarted =
+      leader_.JoinGroup({.key = request.GetInt(Request::kGroupKey),
+                         .size = request.GetInt(Request::kGroupSize),
+                         .device_type = std::string(request.GetString(Request::kDeviceType))},
+                        *std::move(device),
+                        WaiterOf<CollectiveLeader::Group>(
+                            WaitingAnswer::Make(std::move(done), call.cancellation), GroupResponse),
+                        &answers);
+  if (has_restarted) {
+    EndSharedSteps(Aborted(TaskOf(name),
+                           " has restarted: start the other workers anew, too, so "
+                           "that all begin at the last checkpoint"));
+  }
   for (const auto& answer : answers) answer();
 }
 
@@ -100,9 +108,31 @@ void Worker::CompleteInstance(const Message& request, const WorkerCall& call, Do
   for (const auto& answer : answers) answer();
 }
 
+// A step of another task, with which one of this task is one, has failed or waits.
+Result<OwnedMessage> Worker::HearOfStep(const Message& request) {
+  ASSIGN_OR_RETURN(const StepWord word, DecodeStepWord(request));
+  collectives_.shared_steps().Hear(word);
+  if (!word.failed.ok()) {
+    const bool is_ahead = steps_.Fail(word.step, word.failed);
+    if (is_ahead) {
+      collectives_.sequences().NoteFailure(word.graph_key, word.step, word.failed, steps_.Now());
+    }
+    health_.Wake();
+  }
+  return EncodeStepReply(steps_.StateOf(word.step));
+}
+
+// A member that has restarted takes part no more in the steps that it has begun.
+void Worker::EndSharedSteps(const Status& why) {
+  for (const std::shared_ptr<RpcStepRendezvous>& step : steps_.List()) {
+    if (step->is_shared()) step->EndEarly(why);
+  }
+}
+
 // A buffer that a node of the step has sent, or will send, under the name that its readers know.
 void Worker::RecvBuf(const Message& request, const WorkerCall& call, Done done) {
   namespace Request = pb::RecvBufRequest;
+  if (IsStepWord(request)) return done(HearOfStep(request));
   if (IsCollectiveMember(request)) {
     return collectives_.Answer(request, call.cancellation, std::move(done));
   }

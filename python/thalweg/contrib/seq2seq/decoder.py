@@ -158,7 +158,7 @@ def _kept(finished, old, new):
     return made
 
 
-def _swapped(x):
+def _transpose_batch_time(x):
     """[time, batch, ...] as [batch, time, ...]."""
     if getattr(x, "_is_tensor_array", False) or x.shape.ndims is None or x.shape.ndims < 2:
         return x
@@ -260,5 +260,5 @@ def dynamic_decode(decoder: Decoder, output_time_major: bool = False, impute_fin
         except NotImplementedError:
             pass  # nothing to do at the end
         if not output_time_major:
-            outputs = nest.map_structure(_swapped, outputs)
+            outputs = nest.map_structure(_transpose_batch_time, outputs)
     return outputs, state, lengths

@@ -12,10 +12,12 @@ from thalweg.data import nest, structure
 from thalweg.data.dataset_functions import ElementFunction
 from thalweg.data.making import int64 as _int64
 from thalweg.data.structure import DatasetSpec
+from thalweg.graph.graph import control_dependencies
 from thalweg.graph.ops import apply
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.tensor import Tensor
 from thalweg.operations import array_ops, math_ops
+from thalweg.operations.checks import Assert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -154,7 +156,8 @@ def bucket_by_sequence_length(element_length_func: Callable[..., object], bucket
     """Batches of elements of similar length, padded to the longest of each.
 
     Element number i goes to the bucket of the first boundary that is above its length; buckets have batch sizes of their own. With
-    `pad_to_bucket_boundary` batches are padded to one less than the boundary.
+    `pad_to_bucket_boundary` batches are padded to one less than the boundary, and one of elements that are no shorter than the last boundary
+    is an InvalidArgumentError.
     """
     if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
         raise ValueError(f"`len(bucket_batch_sizes)` must equal `len(bucket_boundaries) + 1` but `len(bucket_batch_sizes)="
@@ -175,7 +178,10 @@ def bucket_by_sequence_length(element_length_func: Callable[..., object], bucket
             return group.batch(size, drop_remainder=drop_remainder)
         fill = None
         if pad_to_bucket_boundary:
-            fill = array_ops.gather(np.concatenate([limits - 1, [-1]]), which)
+            with control_dependencies([Assert(which < len(limits), [
+                    "When pad_to_bucket_boundary=True, elements must have length < max(bucket_boundaries).",
+                    "The boundaries:", limits], summarize=len(limits))]):
+                fill = array_ops.gather(limits - 1, which)
         return group.padded_batch(size, _padded_shapes(padded_shapes or group.output_shapes, fill), padding_values,
                                   drop_remainder=drop_remainder)
     return group_by_window(bucket, batches, window_size_func=size_of)

@@ -8,9 +8,10 @@ import numpy as np
 
 from thalweg import dtypes
 from thalweg.control.type_specs import SparseTensorSpec, TensorSpec
-from thalweg.data import nest, structure
+from thalweg.data import structure
 from thalweg.data.dataset_functions import ElementFunction
 from thalweg.data.making import int64 as _int64, make, seeds_of
+from thalweg.data.reducing import stateful_function
 from thalweg.data.structure import dataset_class
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.graph.shapes import TensorShape
@@ -168,16 +169,13 @@ def parallel_interleave(map_func: Callable[..., Dataset], cycle_length: IntLike,
 def scan(initial_state: object, scan_func: Callable[..., object]) -> Transformation:
     """What `scan_func(state, element)`, which gives (next state, element), makes of each element."""
     def transform(dataset: Dataset) -> Dataset:
-        spec = structure.spec_of_value(initial_state)
-        function = ElementFunction(scan_func, (spec, dataset.element_spec), "scan")
-        found = function.output_structure
-        if not isinstance(found, tuple) or len(found) != 2:
-            raise TypeError("The scan function must return a pair comprising the new state and the output value.")
-        for old, new in zip(nest.flatten(spec), nest.flatten(found[0])):
-            if getattr(old, "dtype", None) != getattr(new, "dtype", None):
-                raise TypeError(f"The element types for the new state must match the initial state. Expected {spec}; got {found[0]}.")
+        def next_of(given: object) -> object:
+            if not isinstance(given, tuple) or len(given) != 2:
+                raise TypeError("The scan function must return a pair comprising the new state and the output value.")
+            return given[0]
+        function, spec = stateful_function(scan_func, structure.spec_of_value(initial_state), dataset.element_spec, "scan", next_of)
         return dataset._made("ScanDataset", [structure.to_tensors(spec, initial_state), function.captured],
-                             {"f": function.defined, "preserve_cardinality": True}, found[1])
+                             {"f": function.defined, "preserve_cardinality": True}, function.output_structure[1])
     return transform
 
 

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step that waits for others, which are there, end, restart, or never come.
+#include "thalweg/cluster/collectives/shared_steps.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <optional>
+
+#include "thalweg/base/notification.h"
+#include "thalweg/cluster/master/remote_device.h"
+#include "thalweg/cluster/transport/grpc/rpc.h"
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/text_format.h"
+#include "thalweg/proto/wire.h"
+#include "thalweg/testing/fake_clock.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::string_view kSelf = "/job:worker/replica:0/task:0";
+constexpr std::string_view kOther = "/job:worker/replica:0/task:1";
+
+Result<std::vector<std::unique_ptr<Device>>> DeviceOfSelf(const DeviceRequest&) {
+  const Result<OwnedMessage> attributes =
+      ParseText(pb::DeviceAttributes::Descriptor(),
+                StrCat("name: '", kSelf, "/device:CPU:0' device_type: 'CPU' incarnation: 7"));
+  std::vector<std::unique_ptr<Device>> devices(1);
+  ASSIGN_OR_RETURN(devices[0], RemoteDevice::Make(**attributes));
+  return devices;
+}
+
+class LastLine : public LogSink {
+ public:
+  void Write(LogLevel, std::string_view message) override {
+    MutexLock lock(mutex_);
+    line_ = message;
+  }
+  std::string line() {
+    MutexLock lock(mutex_);
+    return line_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::string line_ GUARDED_BY(mutex_);
+};
+
+// Another task: it says who it is, and how far a step is.
+class OtherTask {
+ public:
+  explicit OtherTask(const std::string& address) {
+    Result<std::unique_ptr<RpcServer>> started = RpcServer::Start(
+        {.address = address}, [this](const std::shared_ptr<IncomingCall>& call) { Answer(*call); });
+    EXPECT_TRUE(started.ok()) << started.status().ToString();
+    if (started.ok()) server_ = *std::move(started);
+  }
+  int port() const { return server_->port(); }
+  void Stop() { server_->Stop(std::chrono::nanoseconds(0)); }
+
+  std::atomic<int> calls{0};
+  std::atomic<bool> has_begun{false};
+  std::atomic<uint64_t> incarnation{8};
+  std::atomic<int64_t> told{0};  // the step that has failed
+
+ private:
+  void Answer(IncomingCall& call) {
+    ++calls;
+    if (call.method().ends_with("/RecvBuf")) {
+      const Result<OwnedMessage> request =
+          ParseMessage(pb::RecvBufRequest::Descriptor(), std::string(call.request()));
+      ASSERT_TRUE(request.ok() && IsStepWord(**request));
+      const Result<StepWord> word = DecodeStepWord(**request);
+      ASSERT_TRUE(word.ok());
+      EXPECT_EQ(word->task, kSelf);
+      if (!word->failed.ok()) told = word->step;
+      return call.Answer(Serialize(**EncodeStepReply({.begun = has_begun})));
+    }
+    const Result<OwnedMessage> status =
+        ParseText(pb::GetStatusResponse::Descriptor(),
+                  StrCat("device_attributes { name: '", kOther,
+                         "/device:CPU:0' device_type: 'CPU' ", "physical_device_desc: '",
+                         kOwnDescription, "' incarnation: ", incarnation.load(), " }"));
+    ASSERT_TRUE(status.ok());
+    call.Answer(Serialize(**status));
+  }
+
+  std::unique_ptr<RpcServer> server_;
+};
+
+class SharedStepsTest : public ::testing::Test {
+ protected:
+  SharedStepsTest() {
+    other_.emplace("127.0.0.1:0");
+    Registries registries;
+    registries.devices = {DeviceOfSelf};
+    environment_ =
+        *Environment::Create({.threads = 0, .log_sink = &log_, .clock = &clock_}, registries);
+    ClusterSpec spec;
+    EXPECT_TRUE(spec.Add("worker", 0, "127.0.0.1:1").ok());
+    EXPECT_TRUE(spec.Add("worker", 1, StrCat("127.0.0.1:", other_->port())).ok());
+    peers_ = std::make_unique<WorkerClients>(spec, std::string(kSelf));
+    groups_ = std::make_unique<CollectiveGroups>(*environment_, *peers_);
+    shared_ = std::make_unique<SharedSteps>(*environment_, *peers_, *groups_);
+  }
+
+  // The watch of a step that waits for the other task.
+  void Wait() {
+    watch_.emplace(*shared_, SharedSteps::Watched{.session = 3, .leader = std::string(kOther)},
+                   [this](const Status& why) {
+                     why_ = why;
+                     ended_.Notify();
+                   });
+    watch_->Begin(7, [] {
+      return std::vector<SharedSteps::Debt>{{std::string(kOther), "a buffer"}};
+    });
+  }
+  // Lets time pass until it is so: answers come when they come.
+  template <class F>
+  bool Comes(F is_so) {
+    for (int i = 0; i < 2000; ++i) {
+      if (is_so()) return true;
+      clock_.Advance(std::chrono::milliseconds(500));
+      SystemClock real;
+      Notification never;
+      (void)never.WaitUntil(real, Deadline::After(real, std::chrono::milliseconds(5)));
+    }
+    return false;
+  }
+  bool HasEnded() { return ended_.HasBeenNotified(); }
+
+  FakeClock clock_;
+  LastLine log_;
+  std::optional<OtherTask> other_;
+  std::shared_ptr<Environment> environment_;
+  std::unique_ptr<WorkerClients> peers_;
+  std::unique_ptr<CollectiveGroups> groups_;
+  std::unique_ptr<SharedSteps> shared_;
+  Notification ended_;
+  Status why_;
+  std::optional<SharedSteps::Watch> watch_;
+};
+
+TEST_F(SharedStepsTest, ATaskThatEndsIsNamed) {
+  Wait();
+  ASSERT_TRUE(Comes([&] { return other_->calls >= 2; }));
+  EXPECT_FALSE(HasEnded());
+  other_->Stop();
+  ASSERT_TRUE(Comes([&] { return HasEnded(); }));
+  ended_.Wait();
+  EXPECT_EQ(why_.code(), Code::kUnavailable);
+  EXPECT_THAT(why_.message(), AllOf(HasSubstr(std::string(kOther)), HasSubstr("has ended")));
+}
+
+TEST_F(SharedStepsTest, WhatATaskToldBeforeItEndedIsSaid) {
+  shared_->Hear({.step = 6, .task = std::string(kOther), .failed = Internal("a bad record")});
+  other_->Stop();
+  Wait();
+  ASSERT_TRUE(Comes([&] { return HasEnded(); }));
+  ended_.Wait();
+  EXPECT_THAT(why_.message(), HasSubstr("a bad record"));
+}
+
+TEST_F(SharedStepsTest, ATaskThatHasNeverAnsweredIsWaitedForAndNamedInTheLog) {
+  other_->Stop();
+  Wait();
+  ASSERT_TRUE(Comes([&] { return !log_.line().empty(); }));
+  EXPECT_THAT(log_.line(), AllOf(HasSubstr(std::string(kSelf)), HasSubstr(std::string(kOther)),
+                                 HasSubstr("does not answer")));
+  EXPECT_FALSE(HasEnded());
+}
+
+TEST_F(SharedStepsTest, TheLogSaysWhoHasNotBegunAndWhatIsOwed) {
+  Wait();
+  ASSERT_TRUE(Comes([&] { return log_.line().find("has not begun it") != std::string::npos; }));
+  EXPECT_THAT(log_.line(), HasSubstr(std::string(kOther)));
+  other_->has_begun = true;
+  ASSERT_TRUE(Comes([&] { return log_.line().find("a buffer of") != std::string::npos; }));
+  EXPECT_FALSE(HasEnded());
+}
+
+TEST_F(SharedStepsTest, OthersAreToldOfAFailure) {
+  Notification told;
+  shared_->Tell({.step = 9, .failed = Internal("too bad")}, 3, [&] { told.Notify(); });
+  told.Wait();
+  EXPECT_EQ(other_->told, 9);
+  // Who is not there is not waited for.
+  other_->Stop();
+  Notification again;
+  shared_->Tell({.step = 10, .failed = Internal("too bad")}, 3, [&] { again.Notify(); });
+  ASSERT_TRUE(Comes([&] { return again.HasBeenNotified(); }));
+  again.Wait();
+}
+
+}  // namespace
+}  // namespace thalweg
