@@ -408,6 +408,8 @@ def _change_training(module):
 
 
 def _change_layers(module):
+    """Layers that the package has not."""
+    module.LayerNormalization = _library("layers.normalization").LayerNormalization
     module.DenseFeatures, module.TensorFlowOpLayer = columns.dense_features(), operation_layers.operation_layer()
 
 
@@ -584,11 +586,6 @@ def _change_generic_utils(module):
 
 def _change_data_utils(module):
     module.Sequence = utils.Sequence
-
-
-def _change_layers(module):
-    """Layers that the package has not."""
-    module.LayerNormalization = _library("layers.normalization").LayerNormalization
 
 
 CHANGES = {
