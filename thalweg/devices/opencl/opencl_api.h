@@ -4,7 +4,7 @@
 // so that a build needs no package for it.
 //
 //   ASSIGN_OR_RETURN(const OpenClApi* cl, OpenClApi::Load());
-//   const cl_int error = cl->Flush(queue);
+//   const cl::Int error = cl->Flush(queue);
 //
 // Ownership: the table and the library live as long as the process.
 // Threads: any; functions are as thread-safe as the specification says (all but SetKernelArg).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MakeOpenClDevices: the devices of type GPU of this machine, through OpenCL, whose loader is opened
-// when an environment is made.
+// MakeOpenClDevices: the devices of type GPU of this machine, through OpenCL, whose loader is
+// opened when an environment is made.
 //
 //   options.device_count = {{"GPU", 1}};     // processors too; graphics cards also unasked
 //   registries.devices = {MakeCpuDevices, MakeOpenClDevices};
