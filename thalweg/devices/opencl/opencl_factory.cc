@@ -40,21 +40,16 @@ Result<std::unique_ptr<Device>> MakeOne(const OpenClApi& cl, const OpenClChoice&
 Result<std::vector<std::unique_ptr<Device>>> MakeOpenClDevices(const DeviceRequest& request) {
   std::vector<std::unique_ptr<Device>> devices;
   const auto count = request.device_count.find(std::string(kGpu));
-  const bool asked = count != request.device_count.end();
-  if (asked && count->second <= 0) return devices;
-  const Result<const OpenClApi*> cl = OpenClApi::Load();
-  if (!cl.ok()) return asked ? Result<decltype(devices)>(cl.status()) : std::move(devices);
-  const Result<std::vector<OpenClChoice>> choices = FindOpenClDevices(**cl);
-  if (!choices.ok())
-    return asked ? Result<decltype(devices)>(choices.status()) : std::move(devices);
-  for (const OpenClChoice& choice : *choices) {
+  if (count == request.device_count.end() || count->second <= 0) return devices;
+  ASSIGN_OR_RETURN(const OpenClApi* cl, OpenClApi::Load());
+  ASSIGN_OR_RETURN(const std::vector<OpenClChoice> choices, FindOpenClDevices(*cl));
+  for (const OpenClChoice& choice : choices) {
     const int index = static_cast<int>(devices.size());
-    if (asked ? index == count->second : choice.IsProcessor()) break;
-    Result<std::unique_ptr<Device>> device = MakeOne(**cl, choice, request, index);
-    if (device.ok()) devices.push_back(*std::move(device));
-    if (!device.ok() && asked) return device.status();
+    if (index == count->second) break;
+    ASSIGN_OR_RETURN(std::unique_ptr<Device> device, MakeOne(*cl, choice, request, index));
+    devices.push_back(std::move(device));
   }
-  if (asked && static_cast<int>(devices.size()) < count->second) {
+  if (static_cast<int>(devices.size()) < count->second) {
     return FailedPrecondition(count->second, " devices of type GPU are asked for, OpenCL has ",
                               devices.size(), " on this machine: ask for at most so many");
   }
