@@ -181,7 +181,7 @@ def python_io(tf):
         try:
             kept.extend(len(r) for r in io.tf_record_iterator(plain))
         except tf.errors.OpError as error:
-            kept.append(type(error).__name__ + " " + error.message)
+            kept.append(type(error).__name__ + " " + error.message.split(":")[0])  # what was found stands behind it
         found.append(str(kept))
     closed = io.TFRecordWriter(plain)
     closed.close()

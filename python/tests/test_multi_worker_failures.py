@@ -123,12 +123,16 @@ def each_worker(servers, program):
 
 @pytest.mark.parametrize("failing", [0, 1, 2])
 def test_a_step_that_fails_in_one_worker_fails_in_all_for_its_reason(servers, failing):
-    """The first one of a session, too; then they meet again."""
+    """The first one in which they meet, too; then they meet again."""
+    begins = threading.Barrier(3)
+
     def program(i, strategy, config, target):
         fed = tf.placeholder(tf.float32, [2])
         total = strategy.reduce("SUM", tf.check_numerics(fed, "a bad number"))
         second = strategy.reduce("SUM", fed * 2.0)
         with tf.Session(target, config=config) as session:
+            session.run(fed + 1.0, {fed: [1.0, 1.0]})
+            begins.wait(60)  # what fails before a session is made is not that session's
             said = []
             for bad in (True, False, True, False):
                 try:

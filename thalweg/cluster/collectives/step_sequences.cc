@@ -87,6 +87,12 @@ Result<int64_t> StepSequences::Begin(int64_t key, const AskLeader& ask,
     return next.status().WithContext(
         StrCat("the number of the next step with collective_graph_key ", key));
   }
+  // While it was asked, another task may have told of a step that has failed, which the leader may
+  // have ended before it answered.
+  if (Status failed = TakeFailure(session_made, &sequence); !failed.ok()) {
+    sequence.runs = false;
+    return failed;
+  }
   // The leader may not have ended yet, or begun, the steps that have failed here.
   const bool is_over = sequence.failed != 0 && IsUpTo(*next, sequence.failed);
   sequence.next = is_over ? After(sequence.failed) : *next;

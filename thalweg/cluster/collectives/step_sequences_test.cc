@@ -85,6 +85,17 @@ TEST_F(StepSequencesTest, AStepThatHasFailedElsewhereCountsWhereItHasNotBegun) {
   EXPECT_EQ(Begin(), third);
 }
 
+TEST_F(StepSequencesTest, AStepThatFailsWhileTheLeaderIsAskedIsNotPassedOver) {
+  const int64_t first = *leader_.Begin(kKey, nullptr);
+  const auto ask = [&] {  // the word of the failure comes before the answer
+    follower_.NoteFailure(kKey, first, Internal("bad"), {});
+    leader_.End(kKey, first, false);
+    return leader_.Next(kKey);
+  };
+  EXPECT_EQ(follower_.Begin(kKey, ask).status().message(), "bad");
+  EXPECT_EQ(Begin(), *leader_.Begin(kKey, nullptr));
+}
+
 TEST_F(StepSequencesTest, WhatFailsAsItBeginsFailsOnce) {
   const int64_t id = Begin();
   follower_.NoteFailure(kKey, id, Internal("bad"), {});
