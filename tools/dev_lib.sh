@@ -105,7 +105,7 @@ dev_setup() {
     core) install_packages core; make_venv .venv python/requirements-core.txt ;;
     tests) dev_setup core; install_packages tests ;;
     lint) dev_setup tests; install_packages lint; make_venv .venvs/lint python/requirements-lint.txt ;;
-    fuzz | ucx) dev_setup tests; install_packages "$1" ;;
+    fuzz | ucx | opencl) dev_setup tests; install_packages "$1" ;;
     failures) dev_setup tests; install_packages failures || say "rows between hosts need iproute2: they will be played without" ;;
     cluster) dev_setup tests; install_packages cluster; make_venv .venvs/cluster python/requirements-cluster.txt ;;
     peers) dev_setup tests; make_venv .venvs/peers python/requirements-peers.txt optional ;;
@@ -247,6 +247,15 @@ dev_ucx() {
   counted "channels over UCX" -- build/ucx/bin/cluster_test --gtest_filter='*Ucx*:RecordOrder*'
   THALWEG_COMMAND=$PWD/build/ucx/bin/thalweg PYTHONPATH=$PWD/build/ucx/python \
     counted "tasks that use UCX" -- $python -m pytest -q -p no:cacheprovider tests/ucx
+}
+
+dev_opencl() {
+  at_most opencl 1 "$@"
+  dev_setup opencl
+  build release devices_opencl_test opencl_device_test thalweg_package
+  counted "the OpenCL device" --min 0 -- build/release/bin/devices_opencl_test --gtest_filter="*${1:-}*"
+  counted "sessions on the OpenCL device" --min 0 -- build/release/bin/opencl_device_test --gtest_filter="*${1:-}*"
+  with_package counted "programs on the OpenCL device" -- $python -m pytest -q -p no:cacheprovider -k "${1:-}" tests/opencl
 }
 
 dev_libraries() {

@@ -6,7 +6,7 @@ failed=0
 least=(--min 1)
 ctest=(ctest --test-dir build/release -j "$(nproc)" --output-on-failure --timeout 300)
 pytest=(.venv/bin/python -m pytest -q -p no:cacheprovider)
-for verb in cluster conformance failures libraries tensorboard ucx; do pytest+=("--ignore=tests/$verb"); done  # a verb of ./dev each
+for verb in cluster conformance failures libraries opencl tensorboard ucx; do pytest+=("--ignore=tests/$verb"); done  # a verb of ./dev each
 if [[ -n $filter ]]; then
   least=(--min 0)
   ctest+=(-R "$filter")             # a regular expression

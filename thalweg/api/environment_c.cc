@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "thalweg/api/cache_directory.h"
 #include "thalweg/api/device_count.h"
 #include "thalweg/api/handles.h"
 #include "thalweg/api/host_environment.h"
@@ -30,6 +31,7 @@ Result<std::shared_ptr<Environment>> MakeEnvironment(const TwEnvironmentOptions&
   options.threads = given.threads;
   options.cpu_devices = given.cpu_devices;
   ASSIGN_OR_RETURN(options.device_count, DeviceCountAskedFor());
+  options.cache_directory = CacheDirectory();
   options.memory_limit = given.memory_limit;
   if (given.isa_level >= 0) {
     if (given.isa_level > 2)

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "thalweg/api/cache_directory.h"
 #include "thalweg/api/device_count.h"
 #include "thalweg/api/handles.h"
 #include "thalweg/api/registries.h"
@@ -61,6 +62,7 @@ Result<ServerOptions> MakeOptions(const Message& def, const TwServerOptions& giv
   if (given.threads >= 0) options.environment.threads = given.threads;
   if (given.cpu_devices > 0) options.environment.cpu_devices = given.cpu_devices;
   ASSIGN_OR_RETURN(options.environment.device_count, DeviceCountAskedFor());
+  options.environment.cache_directory = CacheDirectory();
   options.environment.memory_limit = given.memory_limit;
   const auto text = [](const char* given) { return std::string(given == nullptr ? "" : given); };
   options.tls = {text(given.tls_cert), text(given.tls_key), text(given.tls_ca)};

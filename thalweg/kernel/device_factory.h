@@ -31,6 +31,8 @@ struct DeviceRequest {
   std::map<std::string, int> device_count = {};
   uint64_t incarnation = 0;     // of this life of the task
   AllocatorPtr host_allocator;  // with the environment's cap
+  // Where a device may keep what it has compiled, for the next process; empty: nowhere.
+  std::string cache_directory = {};
   // Where a device may find operations, and look for kernels and add some. Both outlive it.
   const OpRegistry* ops = nullptr;
   KernelRegistry* kernels = nullptr;

@@ -88,6 +88,7 @@ Result<std::shared_ptr<Environment>> Environment::Make(EnvironmentOptions option
                               .device_count = made->options_.device_count,
                               .incarnation = incarnation,
                               .host_allocator = made->allocator_,
+                              .cache_directory = made->options_.cache_directory,
                               .ops = &made->ops(),
                               .kernels = &made->kernels()};
   for (const DeviceFactory factory : factories) {

@@ -50,6 +50,8 @@ struct EnvironmentOptions {
   int cpu_devices = 1;
   // How many of other types: {"FAKE", 1}; see the registries' factories.
   std::map<std::string, int> device_count = {};
+  // Where devices may keep what they have compiled, for the next process; empty: nowhere.
+  std::string cache_directory = {};
   std::string job = "localhost";
   int task = 0;
   // Bytes of tensors; 0: the smaller of the control group's limit and the physical memory, less a

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/devices/opencl/opencl_kernel.h"
+#include "thalweg/devices/opencl/register_kernels.h"
+
+namespace thalweg {
+namespace {
+
+// A group of 16 by 16 work items makes a tile of 64 by 64, each item four rows and four columns of
+// it, 16 apart; both factors go through local memory, 16 steps of the inner dimension at a time.
+constexpr size_t kTileSide = 64;
+constexpr size_t kGroupSide = 16;
+constexpr const char* kMatMulSource = R"(
+__kernel __attribute__((reqd_work_group_size(16, 16, 1)))
+void matmul(__global const float* ab, ulong a0, __global const float* bb, ulong b0,
+            __global float* cb, ulong c0, uint m, uint n, uint k) {
+  __local float at[16][65];
+  __local float bt[16][65];
+  const uint lx = get_local_id(0), ly = get_local_id(1), item = ly * 16 + lx;
+  const uint row0 = get_group_id(1) * 64, column0 = get_group_id(0) * 64;
+  const ulong batch = get_global_id(2);
+  __global const float* a = ab + a0 + batch * m * k;
+  __global const float* b = bb + b0 + batch * k * n;
+  __global float* c = cb + c0 + batch * m * n;
+  float sum[4][4];
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) sum[i][j] = 0.0f;
+  for (uint first = 0; first < k; first += 16) {
+    for (uint e = item; e < 1024; e += 256) {
+      const uint ar = TA ? e % 64 : e / 16, ak = TA ? e / 64 : e % 16;
+      const uint bc = TB ? e / 16 : e % 64, bk = TB ? e % 16 : e / 64;
+      const uint row = row0 + ar, column = column0 + bc, ka = first + ak, kb = first + bk;
+      at[ak][ar] = row < m && ka < k ? a[TA ? (ulong)ka * m + row : (ulong)row * k + ka] : 0.0f;
+      bt[bk][bc] = column < n && kb < k ? b[TB ? (ulong)column * k + kb : (ulong)kb * n + column] : 0.0f;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int p = 0; p < 16; ++p) {
+      float x[4], y[4];
+      for (int i = 0; i < 4; ++i) x[i] = at[p][ly + 16 * i];
+      for (int j = 0; j < 4; ++j) y[j] = bt[p][lx + 16 * j];
+      for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j) sum[i][j] = fma(x[i], y[j], sum[i][j]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) {
+      const uint row = row0 + ly + 16 * i, column = column0 + lx + 16 * j;
+      if (row < m && column < n) c[(ulong)row * n + column] = sum[i][j];
+    }
+}
+)";
+
+struct ProductShape {
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+};
+
+class MatMulOpenCl : public Kernel {
+ public:
+  MatMulOpenCl(cl::KernelId kernel, bool transpose_a, bool transpose_b, bool batched)
+      : kernel_(kernel), transpose_a_(transpose_a), transpose_b_(transpose_b), batched_(batched) {}
+  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
+    const bool batched = c.node().op_name() != "MatMul";
+    ASSIGN_OR_RETURN(const bool a, c.Attr<bool>(batched ? "adj_x" : "transpose_a"));
+    ASSIGN_OR_RETURN(const bool b, c.Attr<bool>(batched ? "adj_y" : "transpose_b"));
+    const std::string source =
+        StrCat("#define TA ", a ? 1 : 0, "\n#define TB ", b ? 1 : 0, "\n", kMatMulSource);
+    ASSIGN_OR_RETURN(const cl::KernelId kernel, Compile(c, source, "matmul"));
+    return std::unique_ptr<Kernel>(std::make_unique<MatMulOpenCl>(kernel, a, b, batched));
+  }
+
+  Status Compute(Context& ctx) override {
+    const Tensor &a = ctx.input(0), &b = ctx.input(1);
+    const Shape x = a.shape(), y = b.shape();
+    ASSIGN_OR_RETURN(const ProductShape shape, ShapeOfProduct(x, y));
+    Dims dims = x.dims();
+    dims[x.rank() - 2] = shape.m;
+    dims[x.rank() - 1] = shape.n;
+    ASSIGN_OR_RETURN(const Shape product, Shape::Make(dims));
+    ASSIGN_OR_RETURN(Tensor * c, ctx.AllocateOutput(0, a.dtype(), product));
+    RETURN_IF_ERROR(IndexOf(c->num_elements()).status());
+    RETURN_IF_ERROR(IndexOf(shape.k).status());
+    OpenClLaunch launch(kernel_);
+    launch.Add(a).Add(b).Add(*c);
+    launch.Value(static_cast<uint32_t>(shape.m)).Value(static_cast<uint32_t>(shape.n));
+    launch.Value(static_cast<uint32_t>(shape.k));
+    return OpenClOf(ctx).queue().Run(
+        launch, {Items(shape.n), Items(shape.m), static_cast<size_t>(shape.batch)},
+        {kGroupSide, kGroupSide, 1});
+  }
+
+ private:
+  static size_t Items(int64_t size) {
+    return (static_cast<size_t>(size) + kTileSide - 1) / kTileSide * kGroupSide;
+  }
+  Result<ProductShape> ShapeOfProduct(const Shape& x, const Shape& y) const {
+    const int rank = x.rank();
+    if (!batched_ && (rank != 2 || y.rank() != 2)) {
+      return InvalidArgument("both factors must be matrices, got ", x, " and ", y);
+    }
+    if (rank < 2 || y.rank() != rank) {
+      return InvalidArgument("factors must have one rank of at least 2, got ", x, " and ", y);
+    }
+    ProductShape shape;
+    for (int d = 0; d < rank - 2; ++d) {
+      if (x.dim(d) != y.dim(d)) {
+        return InvalidArgument("factors differ in dimension ", d, ": ", x, " and ", y);
+      }
+      shape.batch *= x.dim(d);
+    }
+    shape.m = x.dim(transpose_a_ ? rank - 1 : rank - 2);
+    shape.k = x.dim(transpose_a_ ? rank - 2 : rank - 1);
+    shape.n = y.dim(transpose_b_ ? rank - 2 : rank - 1);
+    if (y.dim(transpose_b_ ? rank - 1 : rank - 2) != shape.k) {
+      return InvalidArgument("Matrix size-incompatible: In[0]: ", x, ", In[1]: ", y);
+    }
+    return shape;
+  }
+
+  const cl::KernelId kernel_;
+  const bool transpose_a_;
+  const bool transpose_b_;
+  const bool batched_;
+};
+
+}  // namespace
+
+void AddMatMulKernels(KernelAdder& adder) {
+  for (const char* op : {"MatMul", "BatchMatMul"}) {
+    adder.Add(op, {{"T", DType::kFloat}}, MatMulOpenCl::Create);
+  }
+}
+
+}  // namespace thalweg

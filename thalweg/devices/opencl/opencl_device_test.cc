@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/devices/opencl/opencl_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <thread>
+
+#include "thalweg/base/notification.h"
+#include "thalweg/base/test_temporary_directory.h"
+#include "thalweg/devices/opencl/opencl_factory.h"
+#include "thalweg/devices/opencl/opencl_kernel.h"
+#include "thalweg/testing/device_conformance.h"
+
+#if __has_include(<CL/cl.h>)
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#endif
+
+namespace thalweg {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::KilledBySignal;
+
+// A processor will do.
+Result<std::vector<std::unique_ptr<Device>>> MakeAsked(const DeviceRequest& request) {
+  const Result<const OpenClApi*> cl = OpenClApi::Load();
+  if (!cl.ok() || !FindOpenClDevices(**cl).ok()) return std::vector<std::unique_ptr<Device>>();
+  DeviceRequest asked = request;
+  asked.device_count = {{"GPU", 1}};
+  return MakeOpenClDevices(asked);
+}
+
+class OpenClConformance : public ::testing::TestWithParam<DeviceCheck> {};
+TEST_P(OpenClConformance, Holds) { CheckDevice({.factory = MakeAsked}, GetParam()); }
+INSTANTIATE_TEST_SUITE_P(All, OpenClConformance, ::testing::ValuesIn(DeviceChecks()),
+                         DeviceCheckName);
+
+class OpenClDeviceTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Open(""); }
+  void Open(const std::string& cache) {
+    opened = MakeAsked(
+        {.job = "localhost", .host_allocator = MakeCpuAllocator(kLimit), .cache_directory = cache});
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    if (opened->empty()) GTEST_SKIP() << "this machine has no OpenCL device";
+    device = static_cast<OpenClDevice*>(opened->front().get());
+  }
+  Result<Tensor> Copied(void (Device::*copy)(const Tensor&, Device::CopyDone),
+                        const Tensor& tensor) {
+    Result<Tensor> copied = Internal("not yet");
+    Notification ended;
+    (device->*copy)(tensor, [&](Result<Tensor> result) {
+      copied = std::move(result);
+      ended.Notify();
+    });
+    ended.Wait();
+    return copied;
+  }
+  Tensor There(const Tensor& tensor) { return *Copied(&Device::CopyFromHost, tensor); }
+
+  static constexpr int64_t kLimit = int64_t{64} << 20;
+  Result<std::vector<std::unique_ptr<Device>>> opened = Internal("not yet");
+  OpenClDevice* device = nullptr;
+};
+
+constexpr const char* kTwice = R"(
+__kernel void twice(__global const float* xb, ulong x0, __global float* yb, ulong y0, uint n) {
+  const uint i = get_global_id(0);
+  if (i < n) yb[y0 + i] = 2 * xb[x0 + i];
+})";
+
+TEST_F(OpenClDeviceTest, WhatTheHostTouchesFaults) {
+  Tensor there = There(Tensor::Vector<float>({1, 2, 3}));
+  EXPECT_EXIT(std::exit(there.data<float>()[1] == 2 ? 0 : 1), KilledBySignal(SIGSEGV), "");
+}
+
+TEST_F(OpenClDeviceTest, ScalarsLieInItsMemoryToo) {
+  const Result<Tensor> scalar = device->Allocate(DType::kFloat, Shape{});
+  ASSERT_TRUE(scalar.ok());
+  EXPECT_TRUE(device->Has(*scalar));
+}
+
+TEST_F(OpenClDeviceTest, AKernelRunsBehindTheCopyThatItReads) {
+  const Result<cl::KernelId> kernel = device->programs().Find(kTwice, "twice");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
+  Tensor x = There(Tensor::Vector<float>({1, 2, 3}));
+  for (int i = 0; i < 1000; ++i) {
+    Tensor y = *device->Allocate(DType::kFloat, Shape{3});
+    OpenClLaunch launch(*kernel);
+    launch.Add(x).Add(y).Value(uint32_t{3});
+    ASSERT_TRUE(RunLine(device->queue(), launch, 3).ok());
+    x = i % 20 == 19 ? There(Tensor::Vector<float>({1, 2, 3})) : y;  // the block is given out again
+  }
+  const Result<Tensor> back = Copied(&Device::CopyToHost, x);
+  ASSERT_TRUE(back.ok()) << back.status().ToString();
+  EXPECT_THAT(back->flat<float>(), ElementsAre(1, 2, 3));
+}
+
+TEST_F(OpenClDeviceTest, CallsFromManyThreadsKeepTheirArguments) {
+  const Result<cl::KernelId> kernel = device->programs().Find(kTwice, "twice");
+  ASSERT_TRUE(kernel.ok());
+  std::vector<std::thread> threads;
+  std::vector<Tensor> results(4);
+  for (size_t t = 0; t < results.size(); ++t) {
+    threads.emplace_back([&, t] {
+      const Tensor x =
+          There(Tensor::Of<float>(std::vector<float>(1000, float(t + 1)), Shape{1000}));
+      for (int i = 0; i < 50; ++i) {
+        results[t] = *device->Allocate(DType::kFloat, Shape{1000});
+        OpenClLaunch launch(*kernel);
+        launch.Add(x).Add(results[t]).Value(uint32_t{1000});
+        EXPECT_TRUE(RunLine(device->queue(), launch, 1000).ok());
+      }
+      results[t] = *Copied(&Device::CopyToHost, results[t]);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t t = 0; t < results.size(); ++t) {
+    EXPECT_THAT(results[t].flat<float>(), Each(2 * float(t + 1)));
+  }
+}
+
+TEST_F(OpenClDeviceTest, AKernelThatDoesNotCompileNamesTheDeviceAndTheFault) {
+  const Status status = device->programs().Find("__kernel void f() { nonsense; }", "f").status();
+  EXPECT_EQ(status.code(), Code::kInternal);
+  EXPECT_THAT(status.message(), HasSubstr(device->choice().name));
+  EXPECT_THAT(status.message(), HasSubstr("nonsense"));
+}
+
+TEST_F(OpenClDeviceTest, AKernelRefusesATensorOfTheHost) {
+  const Result<cl::KernelId> kernel = device->programs().Find(kTwice, "twice");
+  ASSERT_TRUE(kernel.ok());
+  const Tensor x = Tensor::Vector<float>({1, 2, 3});
+  OpenClLaunch launch(*kernel);
+  launch.Add(x).Add(x).Value(uint32_t{3});
+  EXPECT_THAT(RunLine(device->queue(), launch, 3).message(),
+              HasSubstr("is not in the device's memory"));
+}
+
+TEST_F(OpenClDeviceTest, TrimGivesUnusedMemoryBackAndBlocksLiveOn) {
+  const Tensor kept = There(Tensor::Vector<float>({1, 2, 3}));
+  { const Tensor large = *device->Allocate(DType::kFloat, Shape{8 << 20}); }
+  const int64_t before = device->allocator().Stats().bytes_kept;
+  device->allocator().Trim();
+  EXPECT_LT(device->allocator().Stats().bytes_kept, before);
+  EXPECT_THAT(Copied(&Device::CopyToHost, kept)->flat<float>(), ElementsAre(1, 2, 3));
+}
+
+TEST_F(OpenClDeviceTest, TensorsOutliveTheDevice) {
+  Tensor there = There(Tensor::Vector<float>({1, 2, 3}));
+  opened->clear();
+  there = Tensor();
+}
+
+TEST_F(OpenClDeviceTest, ABinaryIsReadByTheNextDevice) {
+  const TemporaryDirectory folder;
+  Open(folder.path());
+  ASSERT_TRUE(device->programs().Find(kTwice, "twice").ok());
+  EXPECT_EQ(device->programs().compiled(), 1);
+  Open(folder.path());
+  const Result<cl::KernelId> kernel = device->programs().Find(kTwice, "twice");
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(device->programs().compiled(), 0);
+  const Tensor x = There(Tensor::Vector<float>({1, 2, 3}));
+  const Tensor y = *device->Allocate(DType::kFloat, Shape{3});
+  OpenClLaunch launch(*kernel);
+  launch.Add(x).Add(y).Value(uint32_t{3});
+  ASSERT_TRUE(RunLine(device->queue(), launch, 3).ok());
+  EXPECT_THAT(Copied(&Device::CopyToHost, y)->flat<float>(), ElementsAre(2, 4, 6));
+}
+
+TEST(OpenClFactoryTest, ThereIsNoProcessorWhereNobodyAsks) {
+  const Result<std::vector<std::unique_ptr<Device>>> devices =
+      MakeOpenClDevices({.job = "localhost", .host_allocator = MakeCpuAllocator(1 << 20)});
+  ASSERT_TRUE(devices.ok()) << devices.status().ToString();
+  for (const auto& device : *devices) {
+    EXPECT_FALSE(static_cast<OpenClDevice&>(*device).choice().IsProcessor());
+  }
+  EXPECT_TRUE(MakeOpenClDevices({.job = "localhost",
+                                 .device_count = {{"GPU", 0}},
+                                 .host_allocator = MakeCpuAllocator(1 << 20)})
+                  ->empty());
+}
+
+TEST(OpenClFactoryTest, MoreThanThereAreIsAnErrorThatSaysWhatIsMissing) {
+  const Status status = MakeOpenClDevices({.job = "localhost",
+                                           .device_count = {{"GPU", 1000}},
+                                           .host_allocator = MakeCpuAllocator(1 << 20)})
+                            .status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(status.message(), HasSubstr("OpenCL"));
+}
+
+TEST(BinaryCacheTest, OnlyWholeFilesOfThisUserWithThisKeyAreRead) {
+  const TemporaryDirectory folder;
+  const BinaryCache cache(folder.path() + "/a/b");
+  EXPECT_EQ(cache.Read("key"), "");
+  cache.Write("key", "binary");
+  EXPECT_EQ(cache.Read("key"), "binary");
+  EXPECT_EQ(cache.Read("other"), "");
+  const std::string path = cache.PathOf("key");
+  ASSERT_EQ(chmod(path.c_str(), 0666), 0);
+  EXPECT_EQ(cache.Read("key"), "") << "others may write it";
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  EXPECT_EQ(cache.Read("key"), "binary");
+  // A file of another key under this one's name.
+  ASSERT_EQ(rename(cache.PathOf("key").c_str(), cache.PathOf("other").c_str()), 0);
+  EXPECT_EQ(cache.Read("other"), "");
+  cache.Write("key", "binary");
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-6, std::ios::end);
+  file.put('X');
+  file.close();
+  EXPECT_EQ(cache.Read("key"), "") << "a byte is another";
+  ASSERT_EQ(truncate(path.c_str(), 10), 0);
+  EXPECT_EQ(cache.Read("key"), "");
+  BinaryCache("").Write("key", "binary");
+  EXPECT_EQ(BinaryCache("").Read("key"), "");
+}
+
+TEST(OpenClErrorTest, SaysWhatToExpect) {
+  EXPECT_EQ(OpenClError("x", -4).code(), Code::kResourceExhausted);
+  EXPECT_EQ(OpenClError("x", -2).code(), Code::kUnavailable);
+  EXPECT_EQ(OpenClError("x", -30).code(), Code::kInternal);
+  EXPECT_THAT(OpenClError("start a kernel", -54).message(),
+              HasSubstr("start a kernel: CL_INVALID_WORK_GROUP_SIZE (-54)"));
+}
+
+#ifdef CL_VERSION_1_2
+TEST(OpenClApiTest, NumbersAreTheSpecifications) {
+  EXPECT_EQ(cl::kDeviceNotFound, CL_DEVICE_NOT_FOUND);
+  EXPECT_EQ(cl::kDeviceNotAvailable, CL_DEVICE_NOT_AVAILABLE);
+  EXPECT_EQ(cl::kMemObjectAllocationFailure, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_EQ(cl::kOutOfResources, CL_OUT_OF_RESOURCES);
+  EXPECT_EQ(cl::kOutOfHostMemory, CL_OUT_OF_HOST_MEMORY);
+  EXPECT_EQ(cl::kBuildProgramFailure, CL_BUILD_PROGRAM_FAILURE);
+  EXPECT_EQ(cl::kInvalidContext, CL_INVALID_CONTEXT);
+  EXPECT_EQ(cl::kInvalidCommandQueue, CL_INVALID_COMMAND_QUEUE);
+  EXPECT_EQ(cl::kInvalidBufferSize, CL_INVALID_BUFFER_SIZE);
+  EXPECT_EQ(cl::kComplete, CL_COMPLETE);
+  EXPECT_EQ(cl::kTypeCpu, CL_DEVICE_TYPE_CPU);
+  EXPECT_EQ(cl::kTypeGpu, CL_DEVICE_TYPE_GPU);
+  EXPECT_EQ(cl::kTypeAccelerator, CL_DEVICE_TYPE_ACCELERATOR);
+  EXPECT_EQ(cl::kTypeAll, CL_DEVICE_TYPE_ALL);
+  EXPECT_EQ(cl::kMemReadWrite, CL_MEM_READ_WRITE);
+  EXPECT_EQ(cl::kDeviceType, CL_DEVICE_TYPE);
+  EXPECT_EQ(cl::kDeviceMaxWorkGroupSize, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  EXPECT_EQ(cl::kDeviceMaxMemAllocSize, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  EXPECT_EQ(cl::kDeviceGlobalMemSize, CL_DEVICE_GLOBAL_MEM_SIZE);
+  EXPECT_EQ(cl::kDeviceLocalMemSize, CL_DEVICE_LOCAL_MEM_SIZE);
+  EXPECT_EQ(cl::kDeviceEndianLittle, CL_DEVICE_ENDIAN_LITTLE);
+  EXPECT_EQ(cl::kDeviceAvailable, CL_DEVICE_AVAILABLE);
+  EXPECT_EQ(cl::kDeviceCompilerAvailable, CL_DEVICE_COMPILER_AVAILABLE);
+  EXPECT_EQ(cl::kDeviceName, CL_DEVICE_NAME);
+  EXPECT_EQ(cl::kDeviceVendor, CL_DEVICE_VENDOR);
+  EXPECT_EQ(cl::kDriverVersion, CL_DRIVER_VERSION);
+  EXPECT_EQ(cl::kDeviceVersion, CL_DEVICE_VERSION);
+  EXPECT_EQ(cl::kProgramBinarySizes, CL_PROGRAM_BINARY_SIZES);
+  EXPECT_EQ(cl::kProgramBinaries, CL_PROGRAM_BINARIES);
+  EXPECT_EQ(cl::kProgramBuildLog, CL_PROGRAM_BUILD_LOG);
+}
+#endif
+
+}  // namespace
+}  // namespace thalweg

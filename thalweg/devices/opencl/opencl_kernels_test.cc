@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of the device, each called as a step calls it, beside the CPU's on the same inputs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "thalweg/base/notification.h"
+#include "thalweg/devices/opencl/opencl_device.h"
+#include "thalweg/devices/opencl/opencl_factory.h"
+#include "thalweg/kernel/memory_kind.h"
+#include "thalweg/resources/variable.h"
+#include "thalweg/testing/kernel_call.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The device, made once, and a registry that has its kernels; no device where there is no driver.
+struct OpenClMachine {
+  KernelRegistry kernels;
+  std::vector<std::unique_ptr<Device>> devices;
+
+  static OpenClMachine& Get() {
+    static OpenClMachine* const machine = new OpenClMachine;
+    return *machine;
+  }
+  OpenClDevice* device() {
+    return devices.empty() ? nullptr : static_cast<OpenClDevice*>(devices.front().get());
+  }
+
+ private:
+  OpenClMachine() {
+    RegisterAllCpuKernels(kernels);
+    Result<std::vector<std::unique_ptr<Device>>> made =
+        MakeOpenClDevices({.job = "localhost",
+                           .device_count = {{"GPU", 1}},
+                           .host_allocator = MakeCpuAllocator(int64_t{1} << 28),
+                           .ops = AllRegistries().ops.get(),
+                           .kernels = &kernels});
+    if (made.ok()) devices = *std::move(made);
+  }
+};
+
+Result<Tensor> Copied(Device& device, void (Device::*copy)(const Tensor&, Device::CopyDone),
+                      const Tensor& tensor) {
+  Result<Tensor> copied = Internal("not yet");
+  Notification ended;
+  (device.*copy)(tensor, [&](Result<Tensor> result) {
+    copied = std::move(result);
+    ended.Notify();
+  });
+  ended.Wait();
+  return copied;
+}
+
+// Outputs of one node on the device, copied to the host. Inputs are copied where the kernel's
+// registration has them in the device's memory.
+Result<std::vector<Tensor>> RunThere(std::string_view op, const std::vector<Tensor>& inputs,
+                                     const AttrMap& attrs) {
+  OpenClMachine& machine = OpenClMachine::Get();
+  OpenClDevice& device = *machine.device();
+  KernelCall call(op, inputs, attrs);  // for its node and the services of a step
+  ASSIGN_OR_RETURN(const NodeMemory memory, NodeMemory::Of(call.node(), machine.kernels, kGpu));
+  ResourceManager resources;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
+                   machine.kernels.Make(call.node(), device, resources));
+  const int n = static_cast<int>(inputs.size()), outputs = call.node().num_outputs();
+  std::vector<Tensor> values = inputs;
+  for (int i = 0; i < n; ++i) {
+    if (memory.inputs[i] == MemoryKind::kHost) continue;
+    ASSIGN_OR_RETURN(values[i], Copied(device, &Device::CopyFromHost, inputs[i]));
+  }
+  values.resize(static_cast<size_t>(n + outputs));
+  std::vector<Operand> operands;
+  for (size_t i = 0; i < values.size(); ++i) {
+    operands.push_back(Operand::Make(0, static_cast<uint32_t>(i)));
+  }
+  StepContext step = call.step();
+  step.device = &device;
+  step.allocator = &device.allocator();
+  step.host_addressable = false;
+  step.resources = &resources;
+  Context context;
+  context.Bind(&step, 0);
+  context.SetBase(0, values.data());
+  context.SetOperands(operands.data(), n, outputs);
+  RETURN_IF_ERROR(kernel->Compute(context));
+  std::vector<Tensor> results(values.begin() + n, values.end());
+  for (int i = 0; i < outputs; ++i) {
+    if (memory.outputs[i] == MemoryKind::kHost) continue;
+    ASSIGN_OR_RETURN(results[i], Copied(device, &Device::CopyToHost, results[i]));
+  }
+  return results;
+}
+
+void ExpectNear(const Tensor& expected, const Tensor& found, float tolerance) {
+  ASSERT_EQ(expected.dtype(), found.dtype());
+  ASSERT_EQ(expected.shape(), found.shape()) << found.ToString();
+  if (expected.dtype() != DType::kFloat) {
+    EXPECT_EQ(std::memcmp(expected.raw_data(), found.raw_data(), expected.bytes()), 0)
+        << expected.ToString() << " there: " << found.ToString();
+    return;
+  }
+  for (int64_t i = 0; i < expected.num_elements(); ++i) {
+    const float a = expected.data<float>()[i], b = found.data<float>()[i];
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    ASSERT_LE(std::abs(a - b), tolerance * (1 + std::abs(a)))
+        << "element " << i << ": " << a << ", there " << b;
+  }
+}
+
+class OpenClKernelTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (OpenClMachine::Get().device() == nullptr) GTEST_SKIP() << "no OpenCL device here";
+  }
+  // A number in [-2, 2) for every element, other ones at every call.
+  Tensor Floats(const Shape& shape, float least = -2.0f) {
+    std::vector<float> values(static_cast<size_t>(shape.num_elements()));
+    for (float& value : values) {
+      state_ = state_ * 1664525u + 1013904223u;
+      value = least + (2.0f - least) * static_cast<float>(state_ >> 8) / 16777216.0f;
+    }
+    return Tensor::Of<float>(values, shape);
+  }
+  static Tensor Ints(std::initializer_list<int32_t> values) {
+    return Tensor::Vector<int32_t>(values);
+  }
+  void Check(std::string_view op, const std::vector<Tensor>& inputs, const AttrMap& attrs = {},
+             float tolerance = 1e-5f) {
+    SCOPED_TRACE(op);
+    KernelCall here(op, inputs, attrs);
+    const Status status = here.Run();
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    const Result<std::vector<Tensor>> there = RunThere(op, inputs, attrs);
+    ASSERT_TRUE(there.ok()) << there.status().ToString();
+    for (size_t i = 0; i < there->size(); ++i) {
+      ExpectNear(here.output(static_cast<int>(i)), (*there)[i], tolerance);
+    }
+  }
+
+ private:
+  uint32_t state_ = 7;
+};
+
+TEST_F(OpenClKernelTest, FunctionsOfOneOperand) {
+  for (const char* op :
+       {"Abs",      "Ceil",    "Cos", "Elu",      "Erf",   "Exp",      "Expm1",  "Floor",
+        "IsFinite", "IsNan",   "Neg", "Relu",     "Relu6", "Rint",     "Round",  "Sign",
+        "Sin",      "Sigmoid", "Inv", "Softplus", "Tanh",  "Softsign", "Square", "Reciprocal"}) {
+    for (const Shape& shape : {Shape{}, Shape{3}, Shape{7, 50}, Shape{0, 4}}) {
+      Check(op, {Floats(shape)});
+    }
+  }
+  for (const char* op : {"Log", "Log1p", "Rsqrt", "Sqrt"}) Check(op, {Floats(Shape{70}, 0.1f)});
+}
+
+TEST_F(OpenClKernelTest, FunctionsOfTwoOperandsBroadcast) {
+  for (const char* op :
+       {"Add", "AddV2", "DivNoNan", "Maximum", "Minimum", "Mul", "SquaredDifference", "Sub",
+        "Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual"}) {
+    Check(op, {Floats(Shape{}), Floats(Shape{})});
+    Check(op, {Floats(Shape{5, 40}), Floats(Shape{40})});
+    Check(op, {Floats(Shape{5, 1, 7}), Floats(Shape{1, 6, 7})});
+    Check(op, {Floats(Shape{2, 3, 1, 5, 1}), Floats(Shape{1, 3, 4, 1, 2})});
+    Check(op, {Floats(Shape{4}), Floats(Shape{})});
+    Check(op, {Floats(Shape{0, 3}), Floats(Shape{3})});
+  }
+  for (const char* op : {"Div", "RealDiv", "Pow", "FloorDiv"}) {
+    Check(op, {Floats(Shape{3, 5}, 0.5f), Floats(Shape{5}, 0.5f)});
+  }
+}
+
+TEST_F(OpenClKernelTest, NanIsTheMaximumAndTheMinimum) {
+  const Tensor x = Tensor::Vector<float>({1, NAN, 3, NAN}),
+               y = Tensor::Vector<float>({NAN, 2, 3, NAN});
+  for (const char* op : {"Maximum", "Minimum"}) Check(op, {x, y});
+  Check("Relu", {x});
+}
+
+TEST_F(OpenClKernelTest, GradientsOfFunctions) {
+  for (const char* op : {"EluGrad", "Relu6Grad", "ReluGrad", "SoftplusGrad", "SoftsignGrad"}) {
+    Check(op, {Floats(Shape{6, 50}), Floats(Shape{6, 50})});
+  }
+  for (const char* op :
+       {"InvGrad", "ReciprocalGrad", "RsqrtGrad", "SigmoidGrad", "SqrtGrad", "TanhGrad"}) {
+    Check(op, {Floats(Shape{60}, 0.5f), Floats(Shape{60})});
+  }
+}
+
+TEST_F(OpenClKernelTest, OtherTypes) {
+  const Tensor a = Tensor::Vector<int64_t>({1, -2, 3}), b = Tensor::Vector<int64_t>({2, -2, -3});
+  for (const char* op : {"Add", "Mul", "Sub", "Maximum", "Less", "Equal"}) Check(op, {a, b});
+  const Tensor c = Ints({7, -7, 3}), d = Ints({2, 2, -3});  // in host memory
+  for (const char* op : {"Add", "Mul", "Sub", "Maximum", "Less", "FloorDiv"}) Check(op, {c, d});
+  const Tensor p = Tensor::Vector<bool>({true, false, true, false});
+  const Tensor q = Tensor::Vector<bool>({true, true, false, false});
+  Check("LogicalAnd", {p, q});
+  Check("LogicalOr", {p, q});
+  Check("LogicalNot", {p});
+  for (const DType to :
+       {DType::kFloat, DType::kInt32, DType::kInt64, DType::kBool, DType::kUint8}) {
+    for (const Tensor& x :
+         {Tensor::Vector<float>({0, 1.7f, 100}), Ints({0, 1, 100}), p,
+          Tensor::Vector<int64_t>({0, 1, 100}), Tensor::Vector<uint8_t>({0, 1, 100})}) {
+      Check("Cast", {x}, {{"DstT", to}});
+    }
+  }
+}
+
+TEST_F(OpenClKernelTest, ChoicesSumsAndFilling) {
+  const Tensor rows = Tensor::Vector<bool>({true, false, true});
+  Check("Select", {rows, Floats(Shape{3, 4}), Floats(Shape{3, 4})});
+  Check("Select", {Tensor::Scalar(true), Floats(Shape{3, 4}), Floats(Shape{3, 4})});
+  Check("SelectV2", {rows, Floats(Shape{4, 3}), Floats(Shape{4, 1})});
+  Check("AddN", {Floats(Shape{3, 4})});
+  Check("AddN", {Floats(Shape{3, 4}), Floats(Shape{3, 4}), Floats(Shape{3, 4})});
+  Check("Fill", {Ints({3, 5}), Tensor::Scalar(2.5f)});
+  Check("Fill", {Ints({}), Tensor::Scalar(int64_t{4})});
+  Check("ZerosLike", {Floats(Shape{3, 4})});
+  Check("OnesLike", {Floats(Shape{3, 4})});
+}
+
+TEST_F(OpenClKernelTest, Products) {
+  for (const bool a : {false, true}) {
+    for (const bool b : {false, true}) {
+      const AttrMap attrs = {{"transpose_a", a}, {"transpose_b", b}};
+      for (const auto& [m, k, n] : {std::array<int64_t, 3>{1, 1, 1},
+                                    {3, 5, 7},
+                                    {64, 64, 64},
+                                    {65, 17, 130},
+                                    {2, 0, 3},
+                                    {0, 4, 2}}) {
+        Check("MatMul",
+              {Floats(a ? Shape{k, m} : Shape{m, k}), Floats(b ? Shape{n, k} : Shape{k, n})}, attrs,
+              5e-5f);
+      }
+      Check("BatchMatMul",
+            {Floats(a ? Shape{2, 6, 4} : Shape{2, 4, 6}),
+             Floats(b ? Shape{2, 5, 6} : Shape{2, 6, 5})},
+            {{"adj_x", a}, {"adj_y", b}}, 5e-5f);
+    }
+  }
+}
+
+TEST_F(OpenClKernelTest, Reductions) {
+  const std::pair<Shape, Tensor> cases[] = {{Shape{5}, Ints({0})},
+                                            {Shape{3, 4}, Ints({0})},
+                                            {Shape{3, 4}, Ints({1})},
+                                            {Shape{3, 4}, Ints({-1, 0})},
+                                            {Shape{2, 3, 4, 5}, Ints({0, 2})},
+                                            {Shape{2, 3, 4, 5}, Ints({1, 3})},
+                                            {Shape{1000, 3}, Ints({0})},
+                                            {Shape{3, 1000}, Ints({1})},
+                                            {Shape{100000}, Ints({0})},
+                                            {Shape{2, 70000}, Ints({1})},
+                                            {Shape{3, 1}, Ints({1})},
+                                            {Shape{3, 4}, Ints({})}};
+  for (const char* op : {"Sum", "Mean", "Max", "Min"}) {
+    for (const auto& [shape, axes] : cases) {
+      for (const bool keep : {false, true}) {
+        Check(op, {Floats(shape), axes}, {{"keep_dims", keep}}, 2e-4f);
+      }
+    }
+    Check(op, {Floats(Shape{0, 3}), Ints({0})});
+  }
+  Check("Prod", {Floats(Shape{3, 8}), Ints({1})});
+  Check("All", {Tensor::Vector<bool>({true, false}), Ints({0})});
+  Check("Any", {Tensor::Vector<bool>({false, true}), Ints({0})});
+  Check("BiasAdd", {Floats(Shape{2, 3, 4, 5}), Floats(Shape{5})});
+  Check("BiasAdd", {Floats(Shape{2, 3, 4, 5}), Floats(Shape{3})},
+        {{"data_format", std::string("NCHW")}});
+  Check("BiasAddGrad", {Floats(Shape{50, 7})}, {}, 5e-5f);
+  Check("BiasAddGrad", {Floats(Shape{8, 3, 10, 5})}, {{"data_format", std::string("NCHW")}}, 1e-4f);
+}
+
+TEST_F(OpenClKernelTest, Softmaxes) {
+  for (const Shape& shape : {Shape{3, 10}, Shape{2, 3, 100}, Shape{1, 1000}, Shape{0, 3}}) {
+    Check("Softmax", {Floats(shape)});
+    Check("LogSoftmax", {Floats(shape)});
+  }
+  Check("SoftmaxCrossEntropyWithLogits", {Floats(Shape{6, 10}), Floats(Shape{6, 10}, 0)});
+  Check("SparseSoftmaxCrossEntropyWithLogits", {Floats(Shape{3, 10}), Ints({0, 9, 3})});
+  Check("SparseSoftmaxCrossEntropyWithLogits",
+        {Floats(Shape{3, 10}), Tensor::Vector<int64_t>({0, 9, 3})});
+}
+
+TEST_F(OpenClKernelTest, ShapesAndMoves) {
+  const Tensor x = Floats(Shape{2, 3, 4, 5});
+  Check("Reshape", {x, Ints({6, -1})});
+  Check("Reshape", {Floats(Shape{1, 1}), Ints({})});
+  Check("ExpandDims", {x, Tensor::Scalar(1)});
+  Check("Squeeze", {Floats(Shape{2, 1, 3, 1})});
+  Check("Squeeze", {Floats(Shape{1, 1})});
+  for (const char* op : {"Identity", "Shape", "Size", "Rank"}) Check(op, {x});
+  for (const Tensor& perm :
+       {Ints({0, 1, 2, 3}), Ints({3, 2, 1, 0}), Ints({0, 2, 1, 3}), Ints({1, 0, 3, 2})}) {
+    Check("Transpose", {x, perm});
+  }
+  Check("Tile", {Floats(Shape{2, 3}), Ints({3, 2})});
+  Check("Tile", {Floats(Shape{2, 3}), Ints({0, 2})});
+  Check("BroadcastTo", {Floats(Shape{3, 1}), Ints({2, 3, 4})});
+  Check("Slice", {x, Ints({1, 0, 2, 1}), Ints({1, -1, 2, 3})});
+  Check("StridedSlice", {Floats(Shape{6, 7}), Ints({5, 1}), Ints({0, 7}), Ints({-2, 3})});
+  Check("StridedSlice", {Floats(Shape{6, 7}), Ints({2}), Ints({3}), Ints({1})},
+        {{"shrink_axis_mask", int64_t{1}}});
+  Check("StridedSliceGrad",
+        {Ints({6, 7}), Ints({1, 0}), Ints({6, 7}), Ints({2, 3}), Floats(Shape{3, 3})});
+  Check("Pad",
+        {Floats(Shape{2, 3}), Tensor::Of<int32_t>(std::vector<int32_t>{1, 0, 2, 3}, Shape{2, 2})});
+  Check("ConcatV2", {Floats(Shape{4, 2}), Floats(Shape{4, 3}), Tensor::Scalar(-1)});
+  Check("Split", {Tensor::Scalar(1), Floats(Shape{3, 6})}, {{"num_split", int64_t{3}}});
+}
+
+TEST_F(OpenClKernelTest, ConvolutionsAndPools) {
+  const auto four = [](int64_t n) { return std::vector<int64_t>{1, n, n, 1}; };
+  for (const char* padding : {"SAME", "VALID"}) {
+    for (const int64_t stride : {1, 2}) {
+      const AttrMap attrs = {{"strides", four(stride)}, {"padding", std::string(padding)}};
+      const Tensor x = Floats(Shape{2, 8, 9, 3}), filter = Floats(Shape{3, 2, 3, 4});
+      Check("Conv2D", {x, filter}, attrs, 5e-5f);
+      KernelCall forward("Conv2D", {x, filter}, attrs);
+      ASSERT_TRUE(forward.Run().ok());
+      const Tensor dy = Floats(forward.output(0).shape());
+      Check("Conv2DBackpropInput", {Ints({2, 8, 9, 3}), filter, dy}, attrs, 1e-4f);
+      Check("Conv2DBackpropFilter", {x, Ints({3, 2, 3, 4}), dy}, attrs, 1e-3f);
+      AttrMap pooled = attrs;
+      pooled.Set("ksize", four(3));
+      Check("MaxPool", {x}, pooled);
+      Check("AvgPool", {x}, pooled);
+      KernelCall pool("MaxPool", {x}, pooled);
+      ASSERT_TRUE(pool.Run().ok());
+      const Tensor of_pool = Floats(pool.output(0).shape());
+      Check("MaxPoolGrad", {x, pool.output(0), of_pool}, pooled);
+      Check("AvgPoolGrad", {Ints({2, 8, 9, 3}), of_pool}, pooled);
+    }
+  }
+}
+
+TEST_F(OpenClKernelTest, BadInputIsRefused) {
+  const auto words = [&](std::string_view op, const std::vector<Tensor>& inputs) {
+    const auto result = RunThere(op, inputs, {});
+    return result.ok() ? std::string("nothing") : std::string(result.status().message());
+  };
+  EXPECT_THAT(words("MatMul", {Floats(Shape{2, 3}), Floats(Shape{4, 5})}),
+              HasSubstr("size-incompatible"));
+  EXPECT_THAT(words("Add", {Floats(Shape{2, 3}), Floats(Shape{4})}),
+              HasSubstr("Incompatible shapes"));
+  EXPECT_THAT(words("BiasAdd", {Floats(Shape{2, 3}), Floats(Shape{4})}),
+              HasSubstr("as many biases"));
+  EXPECT_THAT(words("Transpose", {Floats(Shape{2, 3}), Ints({0, 0})}), HasSubstr("twice"));
+  EXPECT_THAT(words("Slice", {Floats(Shape{3}), Ints({2}), Ints({2})}), HasSubstr("size[0]"));
+  EXPECT_THAT(words("Sum", {Floats(Shape{3}), Ints({4})}),
+              HasSubstr("Invalid reduction dimension"));
+  EXPECT_THAT(words("Tile", {Floats(Shape{1000}), Ints({1 << 30})}), HasSubstr("memory"));
+}
+
+}  // namespace
+}  // namespace thalweg

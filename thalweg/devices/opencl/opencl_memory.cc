@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/devices/opencl/opencl_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+namespace thalweg {
+namespace {
+
+constexpr size_t kPageOfRange = 4096;
+constexpr size_t kFirstChunk = size_t{8} << 20;
+constexpr size_t kUsualChunk = size_t{256} << 20;
+
+size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+}  // namespace
+
+Result<std::shared_ptr<OpenClMemory>> OpenClMemory::Make(std::shared_ptr<OpenClContext> context,
+                                                         int64_t limit) {
+  const size_t most = static_cast<size_t>(std::max<int64_t>(limit, kPageOfRange));
+  // Addresses only, and plenty: those of a chunk that was given back are not used again before all
+  // chunks are gone.
+  const size_t size = 8 * RoundUp(most, kPageOfRange) + (size_t{1} << 30);
+  void* const range =
+      mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED) {
+    return ResourceExhausted("no ", size, " bytes of addresses for the memory of OpenCL device '",
+                             context->device().name, "'");
+  }
+  return std::shared_ptr<OpenClMemory>(
+      new OpenClMemory(std::move(context), static_cast<char*>(range), size, most),
+      [](OpenClMemory* memory) { memory->Abandon(); });
+}
+
+OpenClMemory::~OpenClMemory() {
+  for (const auto& [at, chunk] : chunks_) context_->cl().ReleaseMemObject(chunk.buffer);
+  munmap(range_, range_size_);
+}
+
+void OpenClMemory::Abandon() {
+  bool last = false;
+  {
+    MutexLock lock(mutex_);
+    abandoned_ = true;
+    DropUnusedChunks();
+    last = live_ == 0;
+  }
+  if (last) delete this;
+}
+
+void OpenClMemory::AddFree(size_t at, size_t size) {
+  free_.emplace(at, size);
+  free_by_size_.emplace(size, at);
+}
+
+void OpenClMemory::RemoveFree(std::map<size_t, size_t>::iterator block) {
+  free_by_size_.erase({block->second, block->first});
+  free_.erase(block);
+}
+
+bool OpenClMemory::AddChunkOf(size_t size) {
+  if (size > limit_ - kept_ || range_size_ - next_ < size + kPageOfRange) return false;
+  cl::Int error = cl::kSuccess;
+  const cl::Mem buffer =
+      context_->cl().CreateBuffer(context_->id(), cl::kMemReadWrite, size, nullptr, &error);
+  if (buffer == nullptr || error != cl::kSuccess) return false;
+  chunks_.emplace(next_, Chunk{buffer, size, 0});
+  AddFree(next_, size);
+  next_ += RoundUp(size, kPageOfRange) + kPageOfRange;
+  kept_ += size;
+  return true;
+}
+
+bool OpenClMemory::AddChunk(size_t bytes) {
+  const size_t largest = context_->device().largest_buffer;
+  if (bytes > limit_ || (largest > 0 && bytes > largest)) return false;
+  // Twice what there is, so that there are few.
+  size_t wanted = std::clamp(kept_, kFirstChunk, kUsualChunk);
+  wanted = std::max(RoundUp(bytes, kPageOfRange), wanted);
+  if (largest > 0) wanted = std::min(wanted, largest);
+  wanted = std::max(std::min(wanted, limit_ - kept_) / kTensorAlignment * kTensorAlignment, bytes);
+  if (AddChunkOf(wanted) || (wanted > bytes && AddChunkOf(bytes))) return true;
+  DropUnusedChunks();
+  return AddChunkOf(bytes);
+}
+
+void* OpenClMemory::Allocate(size_t bytes) {
+  if (bytes > limit_) return nullptr;
+  const size_t whole = RoundUp(std::max<size_t>(bytes, 1), kTensorAlignment);
+  MutexLock lock(mutex_);
+  auto found = free_by_size_.lower_bound({whole, 0});
+  if (found == free_by_size_.end()) {
+    if (!AddChunk(whole)) return nullptr;
+    found = free_by_size_.lower_bound({whole, 0});
+  }
+  const auto [size, at] = *found;
+  RemoveFree(free_.find(at));
+  if (size > whole) AddFree(at + whole, size - whole);
+  std::prev(chunks_.upper_bound(at))->second.used += whole;
+  ++live_;
+  ++stats_.num_allocations;
+  stats_.bytes_in_use += static_cast<int64_t>(whole);
+  stats_.peak_bytes_in_use = std::max(stats_.peak_bytes_in_use, stats_.bytes_in_use);
+  return range_ + at;
+}
+
+void OpenClMemory::Deallocate(void* block, size_t bytes) {
+  size_t size = RoundUp(std::max<size_t>(bytes, 1), kTensorAlignment);
+  bool last = false;
+  {
+    MutexLock lock(mutex_);
+    auto at = static_cast<size_t>(static_cast<char*>(block) - range_);
+    std::prev(chunks_.upper_bound(at))->second.used -= size;
+    stats_.bytes_in_use -= static_cast<int64_t>(size);
+    const auto next = free_.lower_bound(at);
+    if (next != free_.begin()) {
+      const auto before = std::prev(next);
+      if (before->first + before->second == at) {
+        at = before->first;
+        size += before->second;
+        RemoveFree(before);
+      }
+    }
+    if (next != free_.end() && at + size == next->first) {
+      size += next->second;
+      RemoveFree(next);
+    }
+    AddFree(at, size);
+    if (abandoned_) DropUnusedChunks();
+    last = --live_ == 0 && abandoned_;
+  }
+  if (last) delete this;
+}
+
+// A buffer that queued work still uses is released by the driver when that has ended.
+void OpenClMemory::DropUnusedChunks() {
+  for (auto chunk = chunks_.begin(); chunk != chunks_.end();) {
+    if (chunk->second.used > 0) {
+      ++chunk;
+      continue;
+    }
+    RemoveFree(free_.find(chunk->first));
+    context_->cl().ReleaseMemObject(chunk->second.buffer);
+    kept_ -= chunk->second.size;
+    chunk = chunks_.erase(chunk);
+  }
+  if (chunks_.empty()) next_ = 0;
+}
+
+void OpenClMemory::Trim() {
+  MutexLock lock(mutex_);
+  DropUnusedChunks();
+}
+
+AllocatorStats OpenClMemory::Stats() const {
+  MutexLock lock(mutex_);
+  AllocatorStats stats = stats_;
+  stats.bytes_kept = static_cast<int64_t>(kept_);
+  return stats;
+}
+
+OpenClPlace OpenClMemory::PlaceOf(const void* address) const {
+  if (!Contains(address)) return {};
+  const auto at = static_cast<size_t>(static_cast<const char*>(address) - range_);
+  MutexLock lock(mutex_);
+  auto chunk = chunks_.upper_bound(at);
+  if (chunk == chunks_.begin()) return {};
+  --chunk;
+  if (at - chunk->first >= chunk->second.size) return {};
+  return {chunk->second.buffer, at - chunk->first};
+}
+
+}  // namespace thalweg

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/devices/opencl/register_kernels.h"
+
+#include <algorithm>
+
+#include "thalweg/devices/opencl/opencl_kernel.h"
+#include "thalweg/kernel/host_kernels.h"
+
+namespace thalweg {
+
+Status AddOpenClKernels(const OpRegistry& ops, KernelRegistry& registry) {
+  const std::vector<const KernelEntry*> entries = registry.Entries();
+  if (std::ranges::any_of(entries, [](const auto* e) { return e->device_type == kGpu; })) {
+    return OkStatus();
+  }
+  RETURN_IF_ERROR(AddHostKernels(registry, kGpu));
+  KernelAdder adder(registry);
+  AddHostSideKernels(ops, adder);
+  AddElementWiseKernels(adder);
+  AddMatMulKernels(adder);
+  AddMoveKernels(adder);
+  AddConvKernels(adder);
+  AddPoolKernels(adder);
+  AddReduceKernels(adder);
+  AddSoftmaxKernels(adder);
+  AddVariableKernels(adder);
+  AddOptimizerKernels(adder);
+  return adder.status();
+}
+
+}  // namespace thalweg
