@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from thalweg import errors
-from thalweg.keras import graph_backend
+from thalweg.keras import graph_backend, layer_containers, tracked_containers
 from thalweg.saving import checkpoint_files
 from thalweg.training import object_checkpoints
 
@@ -14,12 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _HDF5 = (".h5", ".keras", ".hdf5")
-# Attributes in which Keras keeps layers, variables and metrics for itself.
-INTERNAL = frozenset((
-    "_collected_trainable_weights", "_compile_metric_functions", "_compile_metrics", "_compile_weighted_metrics", "_feed_loss_fns",
-    "_inbound_nodes", "_input_coordinates", "_input_layers", "_layers", "_layers_by_depth", "_metrics", "_network_nodes", "_nodes_by_depth",
-    "_non_trainable_weights", "_outbound_nodes", "_output_coordinates", "_output_layers", "_output_loss_metrics", "_per_output_metrics",
-    "_per_output_weighted_metrics", "_trainable_weights", "_weight_names", "loss_functions", "optimizer"))
 
 
 def is_hdf5(path: object) -> bool:
@@ -30,22 +24,31 @@ def is_hdf5(path: object) -> bool:
 def parts(layer: Any, is_model: bool = False) -> dict[str, Any]:
     """{name: what a layer or model leads to}: weights, layers within, the optimizer of a model."""
     if is_model and layer._is_graph_network:
-        found = _numbered(layer._layers)
+        found = _numbered(layer._layers, hasattr(layer, "add") and layer.__dict__.get("_takes_dictionary"))
     else:
         found = dict(vars(layer).get("_weight_names", {}))
         for name, value in vars(layer).items():
-            if name not in INTERNAL and object_checkpoints._is_kept(value):
+            if name not in layer_containers.INTERNAL and object_checkpoints._is_kept(value):
                 found[name] = value
+        if "forward_layer" in found:  # Bidirectional keeps the layer that it was given, too, and runs two like it
+            found.pop("layer", None)
     if is_model and hasattr(getattr(layer, "optimizer", None), "_checkpoint_slots"):
         found["optimizer"] = layer.optimizer
     return found
 
 
-def _numbered(layers):
-    """layer-0, layer-1 ... are all layers, layer_with_weights-0 ... those with weights."""
+def all_parts(layer: Any, is_model: bool = False) -> dict[str, Any]:
+    """As parts(), with the lists and dictionaries that 1.15 has as nodes."""
+    found = parts(layer, is_model)
+    return found if is_model and layer._is_graph_network else {**found, **tracked_containers.of_layer(layer)}
+
+
+def _numbered(layers, all_alike):
+    """layer-0, layer-1 ... are all layers, layer_with_weights-0 ... those with weights; none has any when 1.15 numbers those of a Sequential
+    model that has no shapes of inputs."""
     found, count = {}, 0
     for number, layer in enumerate(layers):
-        if layer.weights:
+        if layer.weights and not all_alike:
             found[f"layer_with_weights-{count}"] = layer
             count += 1
         found[f"layer-{number}"] = layer

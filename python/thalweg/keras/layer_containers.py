@@ -9,9 +9,12 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-# What the package itself keeps there: layers around it, and those that `_layers` has already.
-_OWN = frozenset(("_layers", "_inbound_nodes", "_outbound_nodes", "_input_layers", "_output_layers", "_metrics", "_nodes_by_depth",
-                  "_layers_by_depth", "_input_coordinates", "_output_coordinates", "_added_within"))
+# Where the package itself keeps layers, variables, metrics and what is computed of them.
+INTERNAL = frozenset((
+    "_added_within", "_collected_trainable_weights", "_compile_metric_functions", "_compile_metrics", "_compile_weighted_metrics",
+    "_feed_loss_fns", "_inbound_nodes", "_input_coordinates", "_input_layers", "_layers", "_layers_by_depth", "_metrics", "_network_nodes",
+    "_nodes_by_depth", "_non_trainable_weights", "_outbound_nodes", "_output_coordinates", "_output_layers", "_output_loss_metrics",
+    "_per_output_metrics", "_per_output_weighted_metrics", "_trainable_weights", "_weight_names", "loss_functions", "optimizer"))
 
 
 def _within(value: Any, kind: type) -> Iterator[Any]:
@@ -31,7 +34,7 @@ def find(layer: Any, module: ModuleType) -> None:
         return
     found = []
     for name, value in list(vars(layer).items()):
-        if name not in _OWN:
+        if name not in INTERNAL:
             found.extend(each for each in _within(value, module.Layer) if not any(each is other for other in found) and each is not layer)
     known = layer.__dict__.get("_layers", [])
     if found:
