@@ -47,7 +47,7 @@ def reached(model, tensors, image, training):
     """What tensors of a network are for pictures."""
     if OLD:
         return backend.function([model.input, backend.learning_phase()], tensors)([image, training])
-    return [np.asarray(value) for value in tf.keras.Model(model.inputs, tensors)(image, training=training)]
+    return [np.asarray(value) for value in tf.nest.flatten(tf.keras.Model(model.inputs, tensors)(image, training=training))]
 
 
 def settle(model, image, random):
