@@ -17,29 +17,25 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The device, made once, and a registry that has its kernels; no device where there is no driver.
+// The device, made once, and a registry that has its kernels.
 struct OpenClMachine {
   KernelRegistry kernels;
-  std::vector<std::unique_ptr<Device>> devices;
+  Result<std::vector<std::unique_ptr<Device>>> devices = Internal("not yet");
 
   static OpenClMachine& Get() {
     static OpenClMachine* const machine = new OpenClMachine;
     return *machine;
   }
-  OpenClDevice* device() {
-    return devices.empty() ? nullptr : static_cast<OpenClDevice*>(devices.front().get());
-  }
+  OpenClDevice& device() { return static_cast<OpenClDevice&>(*devices->front()); }
 
  private:
   OpenClMachine() {
     RegisterAllCpuKernels(kernels);
-    Result<std::vector<std::unique_ptr<Device>>> made =
-        MakeOpenClDevices({.job = "localhost",
-                           .device_count = {{"GPU", 1}},
-                           .host_allocator = MakeCpuAllocator(int64_t{1} << 28),
-                           .ops = AllRegistries().ops.get(),
-                           .kernels = &kernels});
-    if (made.ok()) devices = *std::move(made);
+    devices = MakeOpenClDevices({.job = "localhost",
+                                 .device_count = {{"GPU", 1}},
+                                 .host_allocator = MakeCpuAllocator(int64_t{1} << 28),
+                                 .ops = AllRegistries().ops.get(),
+                                 .kernels = &kernels});
   }
 };
 
@@ -60,7 +56,7 @@ Result<Tensor> Copied(Device& device, void (Device::*copy)(const Tensor&, Device
 Result<std::vector<Tensor>> RunThere(std::string_view op, const std::vector<Tensor>& inputs,
                                      const AttrMap& attrs) {
   OpenClMachine& machine = OpenClMachine::Get();
-  OpenClDevice& device = *machine.device();
+  OpenClDevice& device = machine.device();
   KernelCall call(op, inputs, attrs);  // for its node and the services of a step
   ASSIGN_OR_RETURN(const NodeMemory memory, NodeMemory::Of(call.node(), machine.kernels, kGpu));
   ResourceManager resources;
@@ -114,7 +110,8 @@ void ExpectNear(const Tensor& expected, const Tensor& found, float tolerance) {
 class OpenClKernelTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (OpenClMachine::Get().device() == nullptr) GTEST_SKIP() << "no OpenCL device here";
+    const auto& devices = OpenClMachine::Get().devices;
+    ASSERT_TRUE(devices.ok()) << devices.status().ToString();
   }
   // A number in [-2, 2) for every element, other ones at every call.
   Tensor Floats(const Shape& shape, float least = -2.0f) {
