@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/devices/opencl/opencl_kernel.h"
+#include "thalweg/devices/opencl/panels.h"
 #include "thalweg/devices/opencl/register_kernels.h"
 
 namespace thalweg {
 namespace {
 
-// A group of 16 by 16 work items makes a tile of 64 by 64, each item four rows and four columns of
-// it, 16 apart; both factors go through local memory, 16 steps of the inner dimension at a time.
+// Of cards. A group of 16 by 16 work items makes a tile of 64 by 64, each item four rows and four
+// columns of it, 16 apart; both factors go through local memory, 16 steps of the inner dimension at
+// a time.
 constexpr size_t kTileSide = 64;
 constexpr size_t kGroupSide = 16;
-constexpr const char* kMatMulSource = R"(
+constexpr const char* kTilesSource = R"(
 __kernel __attribute__((reqd_work_group_size(16, 16, 1)))
 void matmul(__global const float* ab, ulong a0, __global const float* bb, ulong b0,
             __global float* cb, ulong c0, uint m, uint n, uint k) {
@@ -50,6 +52,43 @@ void matmul(__global const float* ab, ulong a0, __global const float* bb, ulong 
 }
 )";
 
+// Of processors: see panels.h.
+constexpr const char* kPanelProductSource = R"(
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void matmul(__global const float* ab, ulong a0, __global const float* bb, ulong b0,
+            __global float* cb, ulong c0, uint m, uint n, uint k, uint rows) {
+  const uint column = get_global_id(0) * WIDE, first = get_global_id(1) * rows;
+  const ulong batch = get_global_id(2);
+  __global const float* a = ab + a0 + batch * m * k;
+  __global const float* b = bb + b0 + batch * k * n + (ulong)column * (TB ? k : 1);
+  __global float* c = cb + c0 + batch * m * n + column;
+  const uint end = min(first + rows, m), wide = min((uint)WIDE, n - column);
+  float panel[DEPTH * WIDE];
+  uint done = 0;
+  do {
+    const uint depth = min((uint)DEPTH, k - done);
+    pack_panel(panel, b + (ulong)done * (TB ? 1 : n), TB ? 1 : n, TB ? k : 1, depth, wide);
+    for (uint row = first; row < end; row += ROWS) {
+      __global const float* from[ROWS];
+      __global float* to[ROWS];
+      for (uint i = 0; i < ROWS; ++i) {
+        const ulong r = min(row + i, end - 1);
+        from[i] = a + (TA ? (ulong)done * m + r : r * k + done);
+        to[i] = c + r * n;
+      }
+      EACH_ROW(NAME_SUM)
+      EACH_ROW(NAME_ROW)
+#define FACTOR(i) row##i[(ulong)p * (TA ? m : 1)]
+      ADD_PRODUCTS(panel, depth)
+      Wide sums[ROWS];
+      EACH_ROW(GIVE_SUM)
+      store_sums(sums, to, 1, min(end - row, (uint)ROWS), wide, done > 0);
+    }
+    done += depth;
+  } while (done < k);
+}
+)";
+
 struct ProductShape {
   int64_t batch = 1, m = 0, n = 0, k = 0;
 };
@@ -62,9 +101,11 @@ class MatMulOpenCl : public Kernel {
     const bool batched = c.node().op_name() != "MatMul";
     ASSIGN_OR_RETURN(const bool a, c.Attr<bool>(batched ? "adj_x" : "transpose_a"));
     ASSIGN_OR_RETURN(const bool b, c.Attr<bool>(batched ? "adj_y" : "transpose_b"));
-    const std::string source =
-        StrCat("#define TA ", a ? 1 : 0, "\n#define TB ", b ? 1 : 0, "\n", kMatMulSource);
-    ASSIGN_OR_RETURN(const cl::KernelId kernel, Compile(c, source, "matmul"));
+    const std::string source = OpenClOf(c).computes_by_panels()
+                                   ? StrCat(kPanelsSource, kPanelProductSource)
+                                   : kTilesSource;
+    const std::string factors = StrCat("#define TA ", a ? 1 : 0, "\n#define TB ", b ? 1 : 0, "\n");
+    ASSIGN_OR_RETURN(const cl::KernelId kernel, Compile(c, StrCat(factors, source), "matmul"));
     return std::unique_ptr<Kernel>(std::make_unique<MatMulOpenCl>(kernel, a, b, batched));
   }
 
@@ -83,9 +124,15 @@ class MatMulOpenCl : public Kernel {
     launch.Add(a).Add(b).Add(*c);
     launch.Value(static_cast<uint32_t>(shape.m)).Value(static_cast<uint32_t>(shape.n));
     launch.Value(static_cast<uint32_t>(shape.k));
-    return OpenClOf(ctx).queue().Run(
-        launch, {Items(shape.n), Items(shape.m), static_cast<size_t>(shape.batch)},
-        {kGroupSide, kGroupSide, 1});
+    OpenClDevice& device = OpenClOf(ctx);
+    if (device.computes_by_panels()) {
+      const PanelGrid grid = PanelGrid::Of(
+          {.rows = shape.m, .columns = shape.n, .count = shape.batch}, device.choice().units);
+      return device.queue().Run(launch.Value(grid.rows), grid.items, kPanelGroup);
+    }
+    return device.queue().Run(launch,
+                              {Items(shape.n), Items(shape.m), static_cast<size_t>(shape.batch)},
+                              {kGroupSide, kGroupSide, 1});
   }
 
  private:
