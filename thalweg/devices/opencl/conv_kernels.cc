@@ -12,8 +12,8 @@
 namespace thalweg {
 namespace {
 
-// Of cards: a work item for an element of what is made. With NHWC neighbors are neighboring channels, so that
-// they read neighboring elements of the filter.
+// Of cards: a work item for an element of what is made. With NHWC neighbors are neighboring
+// channels, so that they read neighboring elements of the filter.
 constexpr const char* kConvSource = R"(
 __kernel void forward(__global const float* xb, ulong x0, __global const float* fb, ulong f0,
                       __global float* yb, ulong y0, uint n, Slide s) {
