@@ -261,6 +261,9 @@ void OpenClKernelTest::CheckProducts() {
             {Floats(a ? Shape{2, 6, 4} : Shape{2, 4, 6}),
              Floats(b ? Shape{2, 5, 6} : Shape{2, 6, 5})},
             {{"adj_x", a}, {"adj_y", b}}, 5e-5f);
+      const auto [x, y] = std::array{a ? Shape{3, 1, 6, 4} : Shape{3, 1, 4, 6},
+                                     b ? Shape{2, 5, 6} : Shape{2, 6, 5}};
+      Check("BatchMatMulV2", {Floats(x), Floats(y)}, {{"adj_x", a}, {"adj_y", b}}, 5e-5f);
     }
   }
 }
