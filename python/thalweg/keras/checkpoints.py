@@ -6,19 +6,33 @@ import os
 from typing import TYPE_CHECKING
 
 from thalweg import errors
-from thalweg.keras import graph_backend, layer_containers, tracked_containers
+from thalweg.keras import graph_backend, tracked_containers
 from thalweg.saving import checkpoint_files
 from thalweg.training import object_checkpoints
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 _HDF5 = (".h5", ".keras", ".hdf5")
+# Attributes in which Keras, and we (`inner_updates.py`), keep layers, variables and metrics beside those that lead to them.
+_INTERNAL = frozenset((
+    "_added_within", "_collected_trainable_weights", "_compile_metric_functions", "_compile_metrics", "_compile_weighted_metrics", "_feed_loss_fns",
+    "_inbound_nodes", "_input_coordinates", "_input_layers", "_layers", "_layers_by_depth", "_metrics", "_network_nodes", "_nodes_by_depth",
+    "_non_trainable_weights", "_outbound_nodes", "_output_coordinates", "_output_layers", "_output_loss_metrics", "_per_output_metrics",
+    "_per_output_weighted_metrics", "_trainable_weights", "_weight_names", "loss_functions", "optimizer"))
 
 
 def is_hdf5(path: object) -> bool:
     """Whether weights at this path are an HDF5 file, by its name."""
     return os.fspath(path).endswith(_HDF5)
+
+
+def attributes(layer: Any) -> Iterator[Any]:
+    """(name, value) of the attributes by which a layer may lead to others: not those of Keras itself, nor those that were set within
+    tensorflow.python.training.tracking's no_automatic_dependency_tracking_scope."""
+    hidden = _INTERNAL.union(vars(layer).get("_untracked", ()))
+    return ((name, value) for name, value in list(vars(layer).items()) if name not in hidden)
 
 
 def parts(layer: Any, is_model: bool = False) -> dict[str, Any]:
@@ -27,9 +41,7 @@ def parts(layer: Any, is_model: bool = False) -> dict[str, Any]:
         found = _numbered(layer._layers, hasattr(layer, "add") and layer.__dict__.get("_takes_dictionary"))
     else:
         found = dict(vars(layer).get("_weight_names", {}))
-        for name, value in vars(layer).items():
-            if name not in layer_containers.INTERNAL and object_checkpoints._is_kept(value):
-                found[name] = value
+        found.update((name, value) for name, value in attributes(layer) if object_checkpoints._is_kept(value))
         if "forward_layer" in found:  # Bidirectional keeps the layer that it was given, too, and runs two like it
             found.pop("layer", None)
     if is_model and hasattr(getattr(layer, "optimizer", None), "_checkpoint_slots"):
@@ -40,7 +52,7 @@ def parts(layer: Any, is_model: bool = False) -> dict[str, Any]:
 def all_parts(layer: Any, is_model: bool = False) -> dict[str, Any]:
     """As parts(), with the lists and dictionaries that 1.15 has as nodes."""
     found = parts(layer, is_model)
-    return found if is_model and layer._is_graph_network else {**found, **tracked_containers.of_layer(layer)}
+    return found if is_model and layer._is_graph_network else {**found, **tracked_containers.of_layer(layer, dict(attributes(layer)))}
 
 
 def _numbered(layers, all_alike):

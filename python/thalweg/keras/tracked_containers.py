@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thalweg.keras.layer_containers import INTERNAL
 from thalweg.training import object_checkpoints
 
 if TYPE_CHECKING:
@@ -15,11 +14,12 @@ if TYPE_CHECKING:
 _HELD = {"BatchNormalization": ("axis",), "DenseFeatures": ("_feature_columns", "_resources"),
          "Lambda": ("arguments", "_variable_dict", "_trainable_weights", "_non_trainable_weights"), "LayerNormalization": ("axis",)}
 # What the package has a list or a dictionary of in layers and models, and 1.15 does not lead to.
-_UNTRACKED = INTERNAL | {
+_UNTRACKED = frozenset((
     "_feed_input_names", "_feed_input_shapes", "_feed_inputs", "_feed_output_names", "_feed_output_shapes", "_feed_outputs",
     "_feed_sample_weight_modes", "_feed_sample_weights", "_feed_targets", "_function_kwargs", "_input_map", "_losses", "_output_mask_cache",
     "_output_shape_cache", "_output_tensor_cache", "_per_input_losses", "_per_input_updates", "_updates", "input_names", "input_spec",
-    "inputs", "loss_weights_list", "output_names", "outputs", "sample_weight_modes", "sample_weights", "skip_target_indices", "targets"}
+    "inputs", "loss_weights_list", "output_names", "outputs", "sample_weight_modes", "sample_weights", "skip_target_indices",
+    "state_spec", "targets"))
 
 
 class Container:
@@ -53,8 +53,8 @@ def _node(value, known):
     return known.get(id(value)) or Container(value, known)
 
 
-def of_layer(layer: Any) -> dict[str, Container]:
-    """{name: what 1.15 holds under it} of a layer, or of a model of a class of the program."""
+def of_layer(layer: Any, attributes: dict[str, Any]) -> dict[str, Container]:
+    """{name: what 1.15 holds under it} of a layer, or of a model of a class of the program, that has such attributes of its own."""
     found = {}
     for cls in type(layer).__mro__:
         if cls.__module__.startswith("thalweg.keras."):
@@ -67,7 +67,7 @@ def of_layer(layer: Any) -> dict[str, Container]:
     if _has_losses(layer):
         found["_callable_losses"] = []
     if not type(layer).__module__.startswith("thalweg.keras."):
-        found.update({name: value for name, value in vars(layer).items() if _is_container(value) and name not in _UNTRACKED | {"state_spec"}})
+        found.update({name: value for name, value in attributes.items() if _is_container(value) and name not in _UNTRACKED})
     known: dict[int, Container] = {}
     return {name: _node(value, known) for name, value in found.items()}
 
