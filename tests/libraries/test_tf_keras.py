@@ -296,7 +296,7 @@ NO_PARTS = """
     net.save_weights("weights", save_format="tf")
     objects = trackable_object_graph_pb2.TrackableObjectGraph.FromString(tf.train.load_checkpoint("weights").get_tensor("_CHECKPOINTABLE_OBJECT_GRAPH"))
     names = {child.local_name for node in objects.nodes for child in node.children}
-    expected = {"block", "out", "optimizer", "norm", "hidden", "0", "kernel", "bias", "gamma", "beta", "moving_mean", "moving_variance"}
+    expected = {"block", "out", "optimizer", "norm", "hidden", "0", "kernel", "bias", "gamma", "beta", "moving_mean", "moving_variance", "axis", "_updates"}
     assert names - {"iter", "decay", "learning_rate", "momentum"} == expected, names
     print(len(net.trainable_weights))
 """
