@@ -19,7 +19,7 @@ import numpy as np
 from thalweg.base import old_numpy
 
 
-def restore():
+def restore() -> None:
     """Puts back what is missing; what is there stays."""
     for name in ("Callable Container Generator Hashable ItemsView Iterable Iterator KeysView Mapping MappingView MutableMapping "
                  "MutableSequence MutableSet Sequence Set Sized ValuesView").split():
