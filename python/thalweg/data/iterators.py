@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes, errors
-from thalweg.control.functions import BodyGraph, DefinedFunction
+from thalweg.control.functions import BodyGraph, DefinedFunction, write_sites
 from thalweg.data import nest, structure
 from thalweg.graph import graph as graph_module, graph_import
 from thalweg.graph.ops import apply, convert_to_tensor
@@ -188,6 +188,7 @@ class _Factory(DefinedFunction):
                     f"Cannot capture a {'placeholder' if node.op.startswith('Placeholder') else 'stateful node'} (name:{node.name}, "
                     f"type:{node.op}) by value. A one-shot iterator has nothing of a session: use make_initializable_iterator(dataset).")
         part.library.CopyFrom(whole.library)
+        write_sites({node.name: variant.graph.get_operation_by_name(node.name).site for node in part.node}, part.debug_info)
 
         def make() -> list[Tensor]:
             return graph_import.import_graph_def(part, return_elements=[variant.name], name="")
