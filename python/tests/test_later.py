@@ -113,7 +113,7 @@ except ImportError as error: print("ImportError")
 
 def test_an_import_of_a_missing_module_says_so():
     out = launched("""
-for line in ("from tensorflow.contrib import image", "from tensorflow.contrib.distributions import bijectors", "from tensorflow import lite",
+for line in ("from tensorflow.contrib import memory_stats", "from tensorflow.contrib.distributions import bijectors", "from tensorflow import lite",
              "from tensorflow.contrib import lite", "from tensorflow.contrib import nccl"):
     try: exec(line)
     except ImportError as error: print(error)
@@ -124,7 +124,7 @@ for ask in (lambda: tf.contrib.distributions.bijectors.Affine(), lambda: tf.cont
     try: ask()
     except NotImplementedError as error: print(error)
 """).splitlines()
-    assert out[:4] == [f"tf.{p} {SAYS}" for p in ("contrib.image", "contrib.distributions.bijectors", "lite", "contrib.lite")]
+    assert out[:4] == [f"tf.{p} {SAYS}" for p in ("contrib.memory_stats", "contrib.distributions.bijectors", "lite", "contrib.lite")]
     assert out[4].startswith("cannot import name 'nccl'")  # 1.15 has none either
     assert out[5:] == [f"tf.contrib.{p} {SAYS}" for p in (
         "distributions.bijectors.Affine", "learn.monitors.ValidationMonitor", "compiler.jit.experimental_jit_scope",
