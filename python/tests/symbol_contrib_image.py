@@ -95,7 +95,7 @@ def contrib__image__sparse_image_warp(tf):
     made = [warp(image, source, target, interpolation_order=o, regularization_weight=w, num_boundary_points=n)
             for o, w, n in ((2, 0.0, 1), (2, 0.0, 3), (1, 0.5, 1), (1, 0.0, 2))]
     bent, _ = warp(image, source + [0.3, 0.4], target, 2, 0.5, 1)  # no pixel is moved to another: there slopes jump
-    return [str(made[0][0].shape.as_list()), str(made[0][1].shape.as_list()), *[part for warped, flow in made for part in (warped, flow + 1)], *with_slopes(tf, bent, image, source)]
+    return [str(made[0][0].shape.as_list()), str(made[0][1].shape.as_list()), *[part for warped, flow in made for part in (warped, flow + 1)], *with_slopes(tf, bent * 0.2, image, source)]
 
 
 def distortions(tf):
