@@ -90,9 +90,9 @@ def test_private_names_can_be_imported():
 from tensorflow.python.debug import DumpingDebugWrapperSession
 from tensorflow.python.data.ops.dataset_ops import DatasetV1 as D
 from tensorflow.python.feature_column import sequence_feature_column
-from tensorflow.contrib.slim.python.slim.data.tfexample_decoder import TFExampleDecoder
+from tensorflow.contrib.slim.python.slim.learning import train_step
 class Mine(sequence_feature_column.SequenceFeatures, D): pass
-for make in (Mine, DumpingDebugWrapperSession, TFExampleDecoder):
+for make in (Mine, DumpingDebugWrapperSession, train_step):
     try: make()
     except NotImplementedError as error: print(error)
 try:
@@ -108,7 +108,7 @@ except ImportError as error: print("ImportError")
     assert out.splitlines() == [
         f"tensorflow.python.feature_column.sequence_feature_column.SequenceFeatures {SAYS}",
         f"tensorflow.python.debug.wrappers.dumping_wrapper.DumpingDebugWrapperSession {SAYS}",
-        f"tensorflow.contrib.slim.python.slim.data.tfexample_decoder.TFExampleDecoder {SAYS}", *["ImportError"] * 3]
+        f"tensorflow.contrib.slim.python.slim.learning.train_step {SAYS}", *["ImportError"] * 3]
 
 
 def test_an_import_of_a_missing_module_says_so():

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Components are sets of pixels that are united with their neighbors to the left and above; each set
+// Components are sets of pixels that are united with their neighbors to the left and above; a set
 // is known by its first pixel, so that numbers follow the order of first pixels.
 #include <algorithm>
 #include <string>
