@@ -9,9 +9,12 @@ from thalweg.control.functions import BodyGraph, DefinedFunction, write_sites
 from thalweg.data import nest, structure
 from thalweg.graph import graph as graph_module, graph_import
 from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.graph_util import extract_sub_graph
+from thalweg.operations import sparse_ops
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator as PythonIterator
     from typing import Any
 
     from thalweg.data.dataset import Dataset
@@ -210,3 +213,18 @@ def get_next_as_optional(iterator: Iterator) -> structure.Optional:
     """The next element, or nothing at the end."""
     spec = iterator.element_spec
     return structure.Optional(apply("IteratorGetNextAsOptional", [iterator._iterator_resource], _attrs(spec)), spec)
+
+
+def of_arrays(dataset: Dataset) -> PythonIterator[Any]:
+    """See Dataset.as_numpy_iterator."""
+    if not graph_module.get_default_graph()._executes:
+        raise RuntimeError("`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode.")
+    for spec in nest.flatten(dataset.element_spec):
+        if isinstance(spec, (structure.DatasetSpec, structure.OptionalSpec)):
+            raise TypeError("`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that produce values of type "
+                            f"{spec.value_type}")
+    return (nest.map_structure(_array_of, element) for element in one_shot(dataset))
+
+
+def _array_of(part):
+    return sparse_ops.sparse_tensor_to_dense(part).numpy() if isinstance(part, SparseTensor) else part.numpy()
