@@ -6,8 +6,10 @@
 
 No file mentions folders outside the checkout or notes to come back later; every C++ and Python source begins with its license
 line; threads of the core are started by its class for them; a test has a temporary folder of its own. Comments of C++ end at
-column 100. Spelling is American, as in the API; "cancelled" keeps two l, as the status code has them.
+column 100. Spelling is American, as in the API; "cancelled" keeps two l, as the status code has them. Public functions and methods
+of the Python package say the types of all that they take and give.
 """
+import ast
 import os
 import re
 import subprocess
@@ -30,6 +32,35 @@ TEMPORARY = re.compile(r"\bTempDir\(\)")
 MAY_NAME_TEMPORARY = "thalweg/base/test_temporary_directory.h"
 TERMINATE = re.compile(r"\bstd::terminate\b")  # compilers call it too, so tools/check_built.py cannot tell
 LICENSE = "SPDX-License-Identifier: Apache-2.0"
+TYPED = re.compile(r"^python/thalweg/(?:.*/)?(?:[^_/][^/]*|__init__|__main__)\.py$")  # the package but for its private modules
+
+
+def _public_functions(body, owner=""):
+    """(name, node, whether it is in a class) of the public functions and methods that statements define."""
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
+            yield owner + node.name, node, bool(owner)
+        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _public_functions(node.body, f"{owner}{node.name}.")
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            for part in ("body", "orelse", "finalbody"):
+                yield from _public_functions(getattr(node, part, ()), owner)
+            for handler in getattr(node, "handlers", ()):
+                yield from _public_functions(handler.body, owner)
+
+
+def check_types(path, text):
+    """Complaints about what public functions of a module do not say the type of; `self` and `cls` need none."""
+    complaints = []
+    for name, node, in_class in _public_functions(ast.parse(text).body):
+        given = node.args
+        parameters = [*given.posonlyargs, *given.args, *given.kwonlyargs, *(a for a in (given.vararg, given.kwarg) if a is not None)]
+        if in_class and parameters and parameters[0].arg in ("self", "cls"):
+            parameters = parameters[1:]
+        lacking = [a.arg for a in parameters if a.annotation is None] + ["return"] * (node.returns is None)
+        if lacking:
+            complaints.append(f"{path}:{node.lineno}: {name} does not say the type of {', '.join(lacking)}")
+    return complaints
 
 
 def check_text(path, text):
@@ -47,6 +78,8 @@ def check_text(path, text):
     if path.endswith((".cc", ".h", ".cu", ".c", ".cpp", ".py", ".pyi")) and text.strip():
         if LICENSE not in "\n".join(text.split("\n")[:2]):
             complaints.append(f"{path}: lacks the line {LICENSE}")
+    if TYPED.search(path):
+        complaints += check_types(path, text)
     return complaints
 
 

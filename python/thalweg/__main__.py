@@ -11,7 +11,7 @@ Python programs:
 """
 
 
-def main():
+def main() -> int:
     """Runs the command; gives its exit status where it is not there."""
     arguments = sys.argv[1:]
     folder = os.path.dirname(os.path.abspath(__file__))

@@ -52,7 +52,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.__spec__ = spec.loader_state[1]
 
 
-def install():
+def install() -> None:
     """Stands in for tensorflow from now on; a TensorFlow that is loaded already is an error."""
     if any(isinstance(f, _Finder) for f in sys.meta_path):
         return
@@ -86,8 +86,8 @@ def _has_module(name):
         return False
 
 
-def main(argv):
-    """Runs a program as python itself would."""
+def main(argv: list[str]) -> int:
+    """Runs a program as python itself would; what the process is to exit with."""
     if len(argv) < 2 or argv[1] in ("-h", "--help") or argv[1] in ("-m", "-c") and len(argv) < 3:
         sys.stderr.write("usage: python -m thalweg.as_tensorflow [-m MODULE | -c CODE | PROGRAM] [ARGUMENT ...]\n")
         return 2

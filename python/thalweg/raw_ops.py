@@ -14,7 +14,9 @@ from thalweg.graph import ops
 from thalweg.graph.operation_docs import documentation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from thalweg.graph.tensor import Operation, Tensor
 
 # The arguments that TensorFlow's functions call otherwise than the operation does (its API definitions).
 _AXIS = {"reduction_indices": "axis", "dim": "axis", "split_dim": "axis", "squeeze_dims": "axis"}
@@ -36,7 +38,8 @@ def _default(attr):
     return repr(attr.default) if attr.kind in "ifbs" else "None"
 
 
-def function(op: str, name: str | None = None, rename: Mapping[str, str] | None = None):
+def function(op: str, name: str | None = None,
+             rename: Mapping[str, str] | None = None) -> Callable[..., Operation | Tensor | list[Tensor] | tuple[Tensor | list[Tensor], ...]]:
     """The function that makes nodes of `op`, under a public name of its own; `rename` maps its arguments' names."""
     schema = ops.schema_of(op)
     rename = rename or {}

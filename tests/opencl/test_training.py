@@ -33,6 +33,20 @@ def lenet(random, images):
     return dense(random, x, 32, 10)
 
 
+def resnet(random, images):
+    """Two residual blocks with batch norms, the second of half the size."""
+    def convolution(x, inputs, outputs, stride, size=3):
+        x = tw.nn.conv2d(x, variable(random, [size, size, inputs, outputs], size * size * inputs), [1, stride, stride, 1], "SAME")
+        scale = tw.Variable(np.ones(outputs, np.float32), use_resource=True)
+        return tw.nn.fused_batch_norm(x, scale, variable(random, [outputs], 0))[0]
+
+    x = tw.nn.relu(convolution(images, 1, 8, 1))
+    for inputs, outputs, stride in ((8, 8, 1), (8, 16, 2)):
+        h = convolution(tw.nn.relu(convolution(x, inputs, outputs, stride)), outputs, outputs, 1)
+        x = tw.nn.relu(h + (x if stride == 1 else convolution(x, inputs, outputs, stride, 1)))
+    return dense(random, tw.reduce_mean(x, [1, 2]), 16, 10)
+
+
 def normalized(x, size):
     """Layer normalization of the last dimension."""
     mean = tw.reduce_mean(x, -1, keepdims=True)
@@ -117,7 +131,7 @@ def test_an_mlp_learns_as_on_the_cpu(optimizer):
         np.testing.assert_allclose(a, b, rtol=1e-2, atol=2e-3)
 
 
-@pytest.mark.parametrize("net, optimizer", [(lenet, "momentum"), (transformer, "adam"), (lstm, "adam"), (wide_and_deep, "adagrad")])
+@pytest.mark.parametrize("net, optimizer", [(lenet, "momentum"), (resnet, "momentum"), (transformer, "adam"), (lstm, "adam"), (wide_and_deep, "adagrad")])
 def test_a_net_learns_as_on_the_cpu(net, optimizer):
     expected, _ = train(CPU, net, OPTIMIZERS[optimizer], 15)
     found, _ = train(GPU, net, OPTIMIZERS[optimizer], 15)

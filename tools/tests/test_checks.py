@@ -223,6 +223,23 @@ def test_license():
     assert check_text.check_text("a.cc", "int x;\n") == ["a.cc: lacks the line SPDX-License-Identifier: Apache-2.0"]
 
 
+@pytest.mark.parametrize("path, line, lacking", [
+    ("python/thalweg/nn/a.py", "def f(x: int, *rest: int, y: int = 1, **more: int) -> None: ...", ""),
+    ("python/thalweg/nn/a.py", "def f(x: int, y, *rest: int) -> None: ...", "f does not say the type of y"),
+    ("python/thalweg/nn/__init__.py", "def f(*rest, **more): ...", "f does not say the type of rest, more, return"),
+    ("python/thalweg/__main__.py", "def main(): ...", "main does not say the type of return"),
+    ("python/thalweg/a.py", "class A:\n  def f(self) -> int: ...\n  def g(self, x) -> int: ...", "A.g does not say the type of x"),
+    ("python/thalweg/a.py", "class A:\n  class B:\n    async def f(self): ...", "A.B.f does not say the type of return"),
+    ("python/thalweg/a.py", "def f(self) -> int: ...", "f does not say the type of self"),
+    ("python/thalweg/a.py", "try:\n  f = 1\nexcept OSError:\n  def f(): ...", "f does not say the type of return"),
+    ("python/thalweg/a.py", "def _f(x): ...\nclass _A:\n  def f(self): ...\ndef g() -> None:\n  def inner(x): ...", ""),
+    ("python/thalweg/_a.py", "def f(x): ...", ""),
+    ("tools/a.py", "def f(x): ...", "")])
+def test_public_functions_say_their_types(path, line, lacking):
+    found = check_text.check_text(path, "# SPDX-License-Identifier: Apache-2.0\n" + line + "\n")
+    assert [complaint.partition(": ")[2] for complaint in found] == ([lacking] if lacking else [])
+
+
 SOURCE = '''
 #include <cstdlib>
 int now() { return %s; }

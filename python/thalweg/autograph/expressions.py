@@ -108,7 +108,7 @@ class Expressions(ast.NodeTransformer):
         self._features, self._first = features, _first_parameter(node)
         self._lists = lists | _typed_lists(node)
 
-    def visit_Expr(self, node):
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
         if is_loop_options(node):
             return node
         if _is_call_of(node, "set_element_type") and node.value.args and getattr(node.value.args[0], "id", None) in self._lists:
@@ -120,24 +120,24 @@ class Expressions(ast.NodeTransformer):
             return _binding([_stored(owner)], operator_call("append", [owner, *map(self.visit, node.value.args)], node), node)
         return self.generic_visit(node)
 
-    def visit_Assign(self, node):
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         owner = _method_of_list(node.value, "pop", self._lists)
         if owner is None or len(node.targets) > 1:
             return self.generic_visit(node)
         return _binding([_stored(owner), node.targets[0]], operator_call("pop", [owner, *map(self.visit, node.value.args)], node), node)
 
-    def visit_ClassDef(self, node):
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         return node  # the body of a class runs as it is, and its methods are converted when they are called
 
-    def visit_AsyncFunctionDef(self, node):
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
         return node
 
-    def visit_arguments(self, node):
+    def visit_arguments(self, node: ast.arguments) -> ast.arguments:
         node.defaults = [self.visit(d) for d in node.defaults]
         node.kw_defaults = [d and self.visit(d) for d in node.kw_defaults]
         return node  # annotations stay
 
-    def visit_FunctionDef(self, node):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         made = ast.copy_location(ast.Attribute(ast.copy_location(ast.Name(OPERATORS, ast.Load()), node), "made", ast.Load()), node)
         inner = Expressions(self._features, node, self._lists)
         if not is_generator(node):
@@ -146,14 +146,14 @@ class Expressions(ast.NodeTransformer):
         node.decorator_list = [*(self.visit(d) for d in node.decorator_list), made]
         return node
 
-    def visit_Lambda(self, node):
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Call:
         inner = Expressions(self._features, node, self._lists)
         if not is_generator(node):
             node.body = inner.visit(node.body)
         node.args = self.visit(node.args)
         return operator_call("made", [node], node)
 
-    def visit_AnnAssign(self, node):
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         """`x: int = 1` as `x = 1`: what is nonlocal cannot be annotated."""
         if not isinstance(node.target, ast.Name):
             return self.generic_visit(node)
@@ -161,7 +161,7 @@ class Expressions(ast.NodeTransformer):
             return ast.copy_location(ast.Pass(), node)
         return ast.copy_location(ast.Assign([node.target], self.visit(node.value)), node)
 
-    def visit_Call(self, node):
+    def visit_Call(self, node: ast.Call) -> ast.Call:
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self._first is not None:
             node.args = [ast.copy_location(ast.Name(n, ast.Load()), node) for n in ("__class__", self._first)]
             return node
@@ -169,24 +169,24 @@ class Expressions(ast.NodeTransformer):
         node.func = operator_call("converted", [node.func], node.func)
         return node
 
-    def visit_BoolOp(self, node):
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         if binds(node):
             return self.generic_visit(node)
         self.generic_visit(node)
         name = "and_" if isinstance(node.op, ast.And) else "or_"
         return operator_call(name, map(later, node.values), node)
 
-    def visit_UnaryOp(self, node):
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         return operator_call("not_", [node.operand], node) if isinstance(node.op, ast.Not) else node
 
-    def visit_IfExp(self, node):
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         if binds(node.body) or binds(node.orelse):
             return self.generic_visit(node)
         self.generic_visit(node)
         return operator_call("if_expression", [node.test, later(node.body), later(node.orelse)], node)
 
-    def visit_Compare(self, node):
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
         is_equality = isinstance(node.ops[0], (ast.Eq, ast.NotEq)) and Feature.EQUALITY_OPERATORS in self._features
         if len(node.ops) == 1 and not is_equality or any(map(binds, node.comparators)):
             return self.generic_visit(node)
@@ -195,7 +195,7 @@ class Expressions(ast.NodeTransformer):
         names = ast.copy_location(ast.Tuple(names, ast.Load()), node)
         return operator_call("compare", [names, node.left, *map(later, node.comparators)], node)
 
-    def visit_Assert(self, node):
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         self.generic_visit(node)
         message = later(node.msg if node.msg is not None else text("Assertion error", node))
         if binds(node):
@@ -204,7 +204,7 @@ class Expressions(ast.NodeTransformer):
         return ast.copy_location(ast.Expr(call), node)
 
 
-def _first_parameter(node):
+def _first_parameter(node: ast.AST) -> str | None:
     parameters = [*node.args.posonlyargs, *node.args.args]
     return parameters[0].arg if parameters else None
 

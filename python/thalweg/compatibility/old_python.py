@@ -22,7 +22,7 @@ from thalweg.base import old_numpy
 from thalweg.compatibility import old_modules
 
 
-def restore():
+def restore() -> None:
     """Puts back what is missing; what is there stays."""
     for name in ("Callable Container Generator Hashable ItemsView Iterable Iterator KeysView Mapping MappingView MutableMapping "
                  "MutableSequence MutableSet Sequence Set Sized ValuesView").split():

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of TensorFlow's private modules that libraries of its time use (tensorflow.python.framework.ops and others)."""
+from __future__ import annotations
+
 import collections.abc
+from typing import TYPE_CHECKING
 
 from thalweg import messages, nest
 from thalweg.eager.tensor import EagerTensor  # noqa: F401
@@ -12,6 +15,9 @@ from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.operations import array_ops, custom_gradients, gradient_ops
 from thalweg.ragged.ragged_tensor import RaggedTensor
 from thalweg.variables import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class _AnyOf(type):
@@ -29,7 +35,7 @@ class _TensorLike(metaclass=_AnyOf):
         return tensor.Tensor, tensor.IndexedSlices, SparseTensor, RaggedTensor, variables.Variable
 
 
-def is_dense_tensor_like(t):
+def is_dense_tensor_like(t: object) -> bool:
     """Whether a value is a tensor, or a variable that is one where it is used."""
     return isinstance(t, (tensor.Tensor, variables.Variable))
 
@@ -48,7 +54,7 @@ class CompositeTensor(metaclass=_AnyOf):
         return tensor.IndexedSlices, SparseTensor, RaggedTensor
 
 
-def get_gradient_function(op):
+def get_gradient_function(op: tensor.Operation) -> Callable[..., object] | None:
     """The function of the operation and the gradients of its outputs that gives those of its inputs. None: it has none."""
     if not op.inputs:
         return None
@@ -125,7 +131,7 @@ class _Entries(collections.abc.MutableMapping):
 _gradient_registry = _GradientRegistry()
 
 
-def is_resource_variable(var):
+def is_resource_variable(var: object) -> bool:
     """Whether a variable is a resource."""
     return isinstance(var, variables.Variable) and var._resource
 
@@ -158,12 +164,12 @@ class ResourceVariable(variables.Variable, metaclass=_Resources):
                          import_scope, constraint, True, synchronization, aggregation, shape)
 
 
-def get_registered_ops():
+def get_registered_ops() -> dict[str, messages.OpDef]:
     """The OpDef of every operation by its name: tensorflow.python.framework.op_def_registry."""
     return {op.name: op for op in all_definitions()}
 
 
-def register_op_list(op_list):
+def register_op_list(op_list: messages.OpList) -> None:
     """Operations that the process knows already; others are refused."""
     known = get_registered_ops()
     for op in op_list.op:
@@ -188,7 +194,7 @@ def _zero_state_tensors(state_size, batch_size, dtype):
     return nest.map_structure(zeros, state_size)
 
 
-def uid():
+def uid() -> int:
     """A number that this process has not used yet."""
     _uids[0] += 1
     return _uids[0]
@@ -197,12 +203,12 @@ def uid():
 _uids = [0]
 
 
-def inside_function():
+def inside_function() -> bool:
     """Whether a function's body is being made."""
     return graph.get_default_graph()._captures is not None
 
 
-def executing_eagerly_outside_functions():
+def executing_eagerly_outside_functions() -> bool:
     """Whether operations outside of all function bodies run when they are made."""
     found = graph.get_default_graph()
     return (found if found._captures is None else found.outermost())._executes

@@ -21,10 +21,12 @@ from thalweg.graph.graph import prepend_name_scope, strip_name_scope  # noqa: F4
 from thalweg.keras import loading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from thalweg.base.typing import F
+    from thalweg.base.typing import F, TensorLike
     from thalweg.graph.graph import Graph
+    from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.variables.variables import Variable
 
 # The path below tensorflow, and where its names live; the longest prefix counts. "" is the package itself.
 _SOURCES = {
@@ -179,7 +181,7 @@ def _found(sources, name):
     return _MISSING
 
 
-def exists(fullname):
+def exists(fullname: str) -> bool:
     """Whether TensorFlow 1.15 has this module."""
     from thalweg import _modules_v1
     if fullname.startswith("tensorflow_estimator."):
@@ -202,7 +204,7 @@ def _public(path):
     return value if isinstance(value, types.ModuleType) else None
 
 
-def module(fullname):
+def module(fullname: str) -> types.ModuleType | None:
     """The module that stands in for `fullname`; None when TensorFlow 1.15 has none of that name."""
     if fullname == "tensorflow":
         return thalweg
@@ -241,12 +243,13 @@ def _sources(path):
 
 
 # ---- small pieces that only TensorFlow's private modules have ----
-def make_all(module_name, doc_string_modules=None):
+def make_all(module_name: str, doc_string_modules: Iterable[types.ModuleType] | None = None) -> list[str]:
     """The public names of a module."""
     return [n for n in dir(sys.modules[module_name]) if not n.startswith("_")]
 
 
-def remove_undocumented(module_name, allowed_exception_list=None, doc_string_modules=None):
+def remove_undocumented(module_name: str, allowed_exception_list: Iterable[str] | None = None,
+                        doc_string_modules: Iterable[types.ModuleType] | None = None) -> None:
     """TensorFlow tidies up its own modules with it."""
 
 
@@ -258,12 +261,13 @@ def _unchanged(*args: object, **kwargs: object) -> Callable[[F], F]:
 deprecated = deprecated_args = deprecated_arg_values = deprecated_endpoints = tf_export = keras_export = _unchanged
 
 
-def enabled():
+def enabled() -> bool:
     """Whether this is TensorFlow 2."""
     return False
 
 
-def enclosing_tpu_context():
+def enclosing_tpu_context() -> None:
+    """The context of a TPU around what is being made: there is none."""
     return None
 
 
@@ -273,16 +277,18 @@ class TpuContext:
     number_of_shards = None
 
 
-def get_tpu_context():
+def get_tpu_context() -> TpuContext:
     """The context, in which there are no shards."""
     return TpuContext()
 
 
-def GraphOrParentsInXlaContext(graph):
+def GraphOrParentsInXlaContext(graph: Graph) -> bool:
+    """Whether a graph is made for XLA: never."""
     return False
 
 
-def IsInXLAContext(op):
+def IsInXLAContext(op: Operation) -> bool:
+    """Whether an operation is made for XLA: never."""
     return False
 
 
@@ -294,16 +300,17 @@ def _get_graph_from_inputs(op_input_list: Iterable[object], graph: Graph | None 
 
 
 @contextlib.contextmanager
-def silence():
+def silence() -> Iterator[None]:
     """TensorFlow says nothing of what is deprecated meanwhile; Thalweg never does."""
     yield
 
 
-def register_symbolic_tensor_type(cls_type):
+def register_symbolic_tensor_type(cls_type: type) -> None:
     """Models of Keras may take values of this class: those of tf.keras take what becomes a tensor here."""
 
 
-def get_reachable_from_inputs(inputs, targets=None):
+def get_reachable_from_inputs(inputs: Sequence[Tensor | Operation | Variable],
+                              targets: object = None) -> set[Tensor | Operation | Variable]:
     """These tensors, operations or variables, and the tensors and operations that depend on them. `targets` tell TensorFlow where its
     walk may end early."""
     inputs = thalweg.nest.flatten(inputs)
@@ -322,7 +329,7 @@ def get_reachable_from_inputs(inputs, targets=None):
     return found
 
 
-def InstallStackTraceHandler():
+def InstallStackTraceHandler() -> None:
     """A process that is ended by a fault prints where it was."""
     faulthandler.enable()
 
@@ -347,7 +354,7 @@ class LazyLoader(types.ModuleType):
         return dir(self._load())
 
 
-def register_tensor_conversion_function(base_type, conversion_func, priority=100):
+def register_tensor_conversion_function(base_type: type, conversion_func: Callable[..., TensorLike], priority: int = 100) -> None:
     """Values of a class become tensors by `conversion_func`."""
     base_type._as_tensor = lambda self: conversion_func(self)
 

@@ -11,7 +11,10 @@ from thalweg.variables.variables import global_variables
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from thalweg.control.coordinator import Coordinator
     from thalweg.estimator.estimator import Estimator
+    from thalweg.graph.session import Session
+    from thalweg.training.session_run_hook import SessionRunContext, SessionRunValues
 
 
 class InMemoryEvaluatorHook(SessionRunHook):
@@ -45,19 +48,19 @@ class InMemoryEvaluatorHook(SessionRunHook):
         self._estimator, self._asked = estimator, (input_fn, steps, hooks, name)
         self._timer, self._runs, self._variables = SecondOrStepTimer(every_steps=every_n_iter), 0, {}
 
-    def begin(self):
+    def begin(self) -> None:
         self._timer.reset()
         self._runs, self._variables = 0, {v.op.name: v for v in global_variables()}
 
-    def after_create_session(self, session, coord):
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
         self._measure(session)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         self._runs += 1
         if self._timer.should_trigger_for_step(self._runs):
             self._measure(run_context.session)
 
-    def end(self, session):
+    def end(self, session: Session) -> None:
         self._measure(session)
 
     def _measure(self, session):

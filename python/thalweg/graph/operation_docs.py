@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documentation of functions that are one operation: what goes in and comes out, from the schema, and examples of the most used."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from thalweg.graph.schemas import Schema
 
 # What an operation computes, and an example of its function with what that prints.
 _SAID = {
@@ -81,7 +89,7 @@ def _section(title, rows):
     return [title, "-" * len(title), *rows, ""] if rows else []
 
 
-def documentation(schema, names=None):
+def documentation(schema: Schema, names: Mapping[str, str] | None = None) -> str:
     """What help() shows of the function of an operation. `names`: of its arguments, where they are not the operation's own."""
     names = names or {}
     said, example, shown = _SAID.get(schema.op, (f"The operation {schema.op}.", None, None))

@@ -37,7 +37,7 @@ class Schema:
         if len(self.outputs) > 1:
             self.result = collections.namedtuple(op, [o.name for o in self.outputs], rename=True)
 
-    def annotations(self):
+    def annotations(self) -> dict[str, str]:
         """{input or attribute: its type as text}, and what the operation gives as "return". The names are those of base/typing.py."""
         found = {i.name: "Sequence[TensorLike]" if i.number_attr or i.type_list_attr else "Variable | Tensor" if i.is_ref else "TensorLike"
                  for i in self.inputs}

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the package `keras` takes from tensorflow: `import tensorflow` gives `tensorflow`, and what it imports from modules of
 tensorflow is a name here."""
+from __future__ import annotations
+
 import types
+from typing import NoReturn
 
 import thalweg
 from thalweg import gfile, image
@@ -31,7 +34,7 @@ class ops:
     init_scope = staticmethod(thalweg.init_scope)
 
     @staticmethod
-    def is_dense_tensor_like(value):
+    def is_dense_tensor_like(value: object) -> bool:
         return isinstance(value, state_ops.Variable)
 
 
@@ -39,7 +42,7 @@ class tf_utils:
     """Stands for tensorflow.python.keras.utils.tf_utils."""
 
     @staticmethod
-    def get_reachable_from_inputs(inputs, targets=None):
+    def get_reachable_from_inputs(inputs: object, targets: object = None) -> tuple[()]:
         """What depends on the learning phase, which every model is fed here."""
         return ()
 
@@ -54,7 +57,7 @@ class projector:
     """Stands for tensorflow.contrib.tensorboard.plugins.projector, which the callback that writes for TensorBoard takes."""
 
     @staticmethod
-    def ProjectorConfig():
+    def ProjectorConfig() -> NoReturn:
         raise NotImplementedError("embeddings of tf.keras.callbacks.TensorBoard are not implemented in Thalweg")
 
 

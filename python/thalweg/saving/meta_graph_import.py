@@ -89,7 +89,7 @@ def import_meta_graph(meta_graph_or_file: PathLike | MetaGraphDef, clear_devices
     return Saver() if graph_module.get_collection(GraphKeys.GLOBAL_VARIABLES) else None
 
 
-def import_parts(given, clear_devices: bool = False, import_scope: str | None = None,
+def import_parts(given: MetaGraphDef, clear_devices: bool = False, import_scope: str | None = None,
                  input_map: Mapping[str, Tensor] | None = None) -> None:
     """Adds the graph and the collections of a MetaGraphDef to the default graph."""
     graph = graph_module.get_default_graph()

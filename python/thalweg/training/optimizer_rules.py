@@ -4,14 +4,22 @@
 What a rule is, stands in the core's table. Tensors and parameters have TensorFlow's private names (`_lr_t`, `_beta1` ...), which
 such subclasses use.
 """
+from __future__ import annotations
+
 import contextlib
 import functools
+from typing import TYPE_CHECKING
 
 from thalweg.control import replicas
 from thalweg.graph import graph, ops
 from thalweg.graph.ops import apply, convert_to_tensor
 from thalweg.operations import array_ops, math_ops
 from thalweg.variables import variables
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from thalweg.variables.variables import Variable
 
 
 class _Rule:
@@ -33,12 +41,12 @@ def _rules():
     return {kind: _Rule(kind, *row) for kind, row in _core.optimizer_kinds().items()}
 
 
-def beside(variable):
+def beside(variable: Variable) -> AbstractContextManager[object]:
     """New operations run where a variable is; each part of a distributed one says itself where that is."""
     return contextlib.nullcontext() if hasattr(variable, "values") else graph.colocate_with(variable.op)
 
 
-def variables_beside(variable):
+def variables_beside(variable: Variable) -> AbstractContextManager[object]:
     """New variables are where a variable is; under a distribution strategy, which has places for them of its own, the strategy says so."""
     found = replicas.here()
     return graph.colocate_with(variable.op) if found is None else found.strategy.extended.colocate_vars_with(variable)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from thalweg.base.typing import Gradient, S
+    from thalweg.training.optimizer import Optimizer
     from thalweg.variables.variables import Variable
 
 
@@ -18,21 +19,21 @@ def wrapping(cls: type[S]) -> type[S]:
     return cls
 
 
-def compute_gradients(self, *args: object, **kwargs: object) -> list[tuple[Gradient | None, Variable]]:
+def compute_gradients(self: Optimizer, *args: object, **kwargs: object) -> list[tuple[Gradient | None, Variable]]:
     """As the optimizer within."""
     return self._opt.compute_gradients(*args, **kwargs)
 
 
-def get_slot(self, *args: object, **kwargs: object) -> Variable | None:
+def get_slot(self: Optimizer, *args: object, **kwargs: object) -> Variable | None:
     """As the optimizer within."""
     return self._opt.get_slot(*args, **kwargs)
 
 
-def get_slot_names(self, *args: object, **kwargs: object) -> list[str]:
+def get_slot_names(self: Optimizer, *args: object, **kwargs: object) -> list[str]:
     """As the optimizer within."""
     return self._opt.get_slot_names(*args, **kwargs)
 
 
-def variables(self, *args: object, **kwargs: object) -> list[Variable]:
+def variables(self: Optimizer, *args: object, **kwargs: object) -> list[Variable]:
     """As the optimizer within."""
     return self._opt.variables(*args, **kwargs)

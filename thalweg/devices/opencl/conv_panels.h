@@ -3,7 +3,8 @@
 // windows are. Rows are pixels, columns channels; of the filter's gradient rows are channels of the
 // output and columns elements of the filter.
 //
-// Ownership, threads: a text.
+// Ownership: a text of the program's.
+// Threads: any.
 // Errors: none.
 #pragma once
 

@@ -409,6 +409,35 @@ TEST_F(OpenClKernelTest, Pools) {
   }
 }
 
+TEST_F(OpenClKernelTest, BatchNorms) {
+  for (const bool training : {true, false}) {
+    for (const char* format : {"NHWC", "NCHW"}) {
+      for (const Shape& shape : {Shape{2, 5, 3, 4}, Shape{4, 20, 30, 11}, Shape{0, 3, 2, 2}}) {
+        SCOPED_TRACE(StrCat(format, shape.ToString(), training));
+        const int64_t channels = shape.dim(format[1] == 'C' ? 1 : 3);
+        const AttrMap attrs = {
+            {"is_training", training}, {"data_format", std::string(format)}, {"epsilon", 0.01f}};
+        AttrMap averaging = attrs;
+        averaging.Set("exponential_avg_factor", 0.25f);
+        const Tensor x = Floats(shape), scale = Floats(Shape{channels}),
+                     offset = Floats(Shape{channels}), mean = Floats(Shape{channels}),
+                     variance = Floats(Shape{channels}, 0.1f);
+        const bool empty = shape.num_elements() == 0;
+        if (training) {
+          const Tensor none = Tensor::Of<float>({}, Shape{0});
+          Check("FusedBatchNorm", {x, scale, offset, none, none}, attrs, 1e-4f);
+        }
+        Check("FusedBatchNormV3", {x, scale, offset, mean, variance}, averaging, 1e-4f);
+        if (empty) continue;
+        KernelCall forward("FusedBatchNormV3", {x, scale, offset, mean, variance}, averaging);
+        ASSERT_TRUE(forward.Run().ok());
+        const std::vector<Tensor> saved = {forward.output(3), forward.output(4)};
+        Check("FusedBatchNormGradV2", {Floats(shape), x, scale, saved[0], saved[1]}, attrs, 3e-3f);
+      }
+    }
+  }
+}
+
 TEST_F(OpenClKernelTest, BadInputIsRefused) {
   const auto words = [&](std::string_view op, const std::vector<Tensor>& inputs) {
     const auto result = RunThere(op, inputs, {}, *device_);
@@ -424,6 +453,9 @@ TEST_F(OpenClKernelTest, BadInputIsRefused) {
   EXPECT_THAT(words("Slice", {Floats(Shape{3}), Ints({2}), Ints({2})}), HasSubstr("size[0]"));
   EXPECT_THAT(words("Sum", {Floats(Shape{3}), Ints({4})}),
               HasSubstr("Invalid reduction dimension"));
+  EXPECT_THAT(words("FusedBatchNorm", {Floats(Shape{1, 2, 2, 3}), Floats(Shape{2}),
+                                       Floats(Shape{3}), Floats(Shape{3}), Floats(Shape{3})}),
+              HasSubstr("channels of x, got 2 and 3"));
   EXPECT_THAT(words("Tile", {Floats(Shape{1000}), Ints({1 << 30})}), HasSubstr("memory"));
 }
 
