@@ -100,11 +100,19 @@ TwCode TakeAnswer(PyObject* answer, TwTensor** outputs, int32_t n, TwStatus* sta
   return Fail(status, code, message);
 }
 
+bool IsFinalizing() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
+
 TwCode Call(void*, const char* token, size_t token_size, const TwTensor* const* inputs,
             int32_t num_inputs, const TwDataType* types, TwTensor** outputs, int32_t num_outputs,
             TwStatus* status) {
   // A thread that outlives the interpreter must not ask for the GIL.
-  if (_Py_IsFinalizing() != 0) return Fail(status, kCancelled, "Python has ended");
+  if (IsFinalizing()) return Fail(status, kCancelled, "Python has ended");
   const OpenToSignals open;
   const WithGil gil;
   PyObject* values = InputList(inputs, num_inputs);

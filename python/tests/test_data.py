@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Input pipelines: what datasets give, how iterators begin, end, wait, are saved, and what goes wrong in them."""
 import gzip
+import re
 import threading
 import zlib
 
@@ -171,9 +172,38 @@ def test_an_error_names_the_function_and_the_line():
     following = dataset.make_one_shot_iterator().get_next()
     with tf.Session() as session:
         assert [session.run(following) for _ in range(2)] == [-0.5, -1.0]
-        with pytest.raises(tf.errors.InvalidArgumentError, match="(?s)bad number.*test_data.py"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"(?s)bad number.*CheckNumerics[^\n]*test_data.py.*MapDataset[^\n]*test_data.py"):
             session.run(following)
         assert [session.run(following) for _ in range(2)] == [1.0, 0.5]  # the error was that of one element
+
+
+def test_an_error_of_a_stage_without_a_function_names_the_line(tmp_path):
+    damaged = str(tmp_path / "damaged")
+    with open(damaged, "wb") as file:
+        file.write(b"x" * 40)
+    growing = Dataset.from_generator(lambda: ([0] * n for n in range(3)), tf.int32, [None])
+    failing = {
+        "TFRecordDataset": lambda: tf.data.TFRecordDataset(damaged),
+        "TextLineDataset": lambda: tf.data.TextLineDataset(damaged + "/no"),
+        "FixedLengthRecordDatasetV2": lambda: tf.data.FixedLengthRecordDataset(damaged, 7),
+        "BatchDatasetV2": lambda: growing.batch(2),
+        "PaddedBatchDatasetV2": lambda: growing.padded_batch(2, [0]),
+        "TFRecordDataset in a function": lambda: Dataset.from_tensors([damaged]).flat_map(tf.data.TFRecordDataset),
+        "DirectedInterleaveDataset": lambda: experimental.choose_from_datasets([growing], Dataset.range(1, 2)),
+    }
+    for stage, made in failing.items():
+        dataset = Dataset.zip((made().repeat().prefetch(2), Dataset.range(9))).shuffle(3).take(5)
+        one_shot = dataset.make_one_shot_iterator()
+        initializable = dataset.make_initializable_iterator()
+        with tf.Session() as session:
+            session.run(initializable.initializer)
+            for iterator in (one_shot, initializable):
+                with pytest.raises(tf.errors.OpError) as raised:
+                    drained(session, iterator.get_next())
+                said = str(raised.value)
+                place = rf"\[\[{stage.split()[0]} '[^\n]*\(created at \S*test_data.py:{made.__code__.co_firstlineno} in "
+                assert re.search(place, said), said
+                assert len(re.findall(r"\[\[\w*Dataset", said)) == 1, said  # the stages behind pass it on
 
 
 def test_a_reduction():

@@ -25,6 +25,19 @@ def test_methods_of_later_releases():
         assert session.run(Dataset.range(10).batch(4).cardinality()) == 3
 
 
+def test_a_list():
+    from_list = tf.data.experimental.from_list
+    assert [(int(n), s) for n, s in elements(from_list([(1, "a"), (2, "b")]))] == [(1, b"a"), (2, b"b")]
+    lists = from_list([[1], [2, 3]])
+    assert lists.element_spec.shape.as_list() == [None] and [e.tolist() for e in elements(lists)] == [[1], [2, 3]]
+    for wrong, error, message in (([], ValueError, "should not be empty"), ((1, 2), ValueError, "must be a list"),
+                                  ([(1, 2), 1], ValueError, "don't have the same nested structure"), ([1, "a"], TypeError, "different types")):
+        with pytest.raises(error, match=message):
+            from_list(wrong)
+    with pytest.raises(RuntimeError, match="only supported in eager mode"):
+        lists.as_numpy_iterator()
+
+
 def test_names_become_those_of_operations():
     with tf.Graph().as_default() as graph:
         Dataset.range(4, name="numbers").map(lambda x: x, name="same").batch(2, name="pairs").prefetch(1, name="ahead")

@@ -111,6 +111,12 @@ def test_datasets_are_iterated():
         dataset.make_initializable_iterator()
     pairs = tf.data.Dataset.from_tensor_slices({"a": [1, 2], "b": [3.0, 4.0]})
     assert [(p["a"].numpy(), p["b"].numpy()) for p in pairs] == [(1, 3.0), (2, 4.0)]
+    assert list(pairs.as_numpy_iterator()) == [{"a": 1, "b": 3.0}, {"a": 2, "b": 4.0}]
+    sparse = tf.data.Dataset.from_tensors((tf.sparse.from_dense([0, 1]), "text"))
+    (dense, text), = sparse.as_numpy_iterator()
+    assert dense.tolist() == [0, 1] and text == b"text"
+    with pytest.raises(TypeError, match="not supported for datasets that produce values of type"):
+        tf.data.Dataset.range(4).window(2).as_numpy_iterator()
 
 
 @pytest.mark.parametrize("make", [

@@ -3,6 +3,7 @@
 
     keras_files.py write|read FOLDER [own]
     keras_files.py write_various|read_various FOLDER [NAME...]
+    keras_files.py write_weights|read_weights FOLDER
 
 `own` reads what model.save wrote too, which only we do of both releases' files. Reading prints JSON.
 """
@@ -105,6 +106,52 @@ def read_various(folder, names):
     print(json.dumps({name: trained(tf.keras.models.load_model(os.path.join(folder, "various", name)), kinds[name][1]) for name in names}))
 
 
+class Holding(L.Layer):
+    """A layer of the program with lists and dictionaries of its own, some of which lead to weights."""
+
+    def __init__(self):
+        super(Holding, self).__init__()
+        self.sizes, self._plan, self.by_name = [3, 4], {"a": {"b": [1]}}, {"first": [L.Dense(3)], "none": []}
+
+    def build(self, input_shape):
+        self.scale = self.add_weight("scale", shape=(3,), regularizer=tf.keras.regularizers.l2(0.1))
+        super(Holding, self).build(input_shape)
+
+    def call(self, x):
+        return self.by_name["first"][0](x) * self.scale
+
+
+def holding():
+    """{name: (a model, what it is given)}: the various ones, and those whose layers 1.15 gives other lists and dictionaries."""
+    stacked = L.RNN([L.LSTMCell(3), L.GRUCell(2)])
+    return dict(various(), layers=(tf.keras.Sequential([
+        L.TimeDistributed(L.Dense(4, activity_regularizer=tf.keras.regularizers.l2(0.1)), input_shape=(6, 2)), L.PReLU(shared_axes=[1]),
+        L.LayerNormalization(), L.Lambda(lambda x: x * 2), L.Bidirectional(L.SimpleRNN(2, return_sequences=True)), stacked, Holding(),
+        L.ActivityRegularization(0.1), L.Dense(2)]), FEED["a"]))
+
+
+def write_weights(folder):
+    found = {}
+    for name, (model, given) in holding().items():
+        model.compile("sgd", "mse")
+        model.train_on_batch(given, WANTED)
+        model.save_weights(os.path.join(folder, "weights", name), save_format="tf")
+        found[name] = model.predict(given).tolist()
+    with open(os.path.join(folder, "weights.json"), "w") as f:
+        json.dump(found, f)
+
+
+def read_weights(folder):
+    """What each predicts with its weights; all that was written is read, and all that is there was written."""
+    found = {}
+    for name, (model, given) in holding().items():
+        model.compile("sgd", "mse")
+        model.train_on_batch(given, WANTED)
+        model.load_weights(os.path.join(folder, "weights", name)).assert_consumed()
+        found[name] = model.predict(given).tolist()
+    print(json.dumps(found))
+
+
 def write(folder):
     found = {}
     for optimizer in ("Adam", "Nadam", "RMSprop", "SGD"):
@@ -126,8 +173,7 @@ def read(folder, own):
         model = compiled(optimizer)
         status = model.load_weights(os.path.join(folder, optimizer, "weights"))
         model._make_train_function()  # 1.15 makes the slots here, and gives them what they were
-        if own:  # 1.15 also asks for the lists that its layers hold, which have no values
-            status.assert_consumed()
+        status.assert_consumed()  # 1.15 also asks for the lists that its layers hold, which have no values
         found[optimizer] = said(model)
     if own:
         found["saved"] = said(tf.keras.models.load_model(os.path.join(folder, "saved")))
@@ -135,7 +181,10 @@ def read(folder, own):
 
 
 if __name__ == "__main__":
-    if sys.argv[1].endswith("_various"):
-        write_various(sys.argv[2]) if sys.argv[1] == "write_various" else read_various(sys.argv[2], sys.argv[3:])
+    what, where = sys.argv[1:3]
+    if what == "read":
+        read(where, "own" in sys.argv[3:])
+    elif what == "read_various":
+        read_various(where, sys.argv[3:])
     else:
-        write(sys.argv[2]) if sys.argv[1] == "write" else read(sys.argv[2], "own" in sys.argv[3:])
+        {"write": write, "write_various": write_various, "write_weights": write_weights, "read_weights": read_weights}[what](where)

@@ -17,8 +17,9 @@ int main(int argc, char** argv) {
   const tw::Model model = tw::Model::Load(argv[1]).OrThrow();
   const tw::NamedTensors out =
       model.Run({{"image", tw::Tensor::Of<float>(pictures, {n, side, side, 3})}}).OrThrow();
-  const tw::Tensor& features = out.at("features");
+  if (out.size() != 1) return 1;
+  const tw::Tensor& classes = out.begin()->second;
   std::ofstream(argv[3], std::ios::binary)
-      .write(reinterpret_cast<const char*>(features.data<float>()),
-             static_cast<std::streamsize>(features.num_elements() * 4));
+      .write(reinterpret_cast<const char*>(classes.data<float>()),
+             static_cast<std::streamsize>(classes.num_elements() * 4));
 }

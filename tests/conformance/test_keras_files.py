@@ -61,6 +61,24 @@ def test_1_15_makes_models_of_what_model_save_wrote(tmp_path):
             np.testing.assert_allclose(found[name][key], value, rtol=1e-4, atol=1e-5, err_msg=f"{name} {key}")
 
 
+def test_all_weights_are_consumed(tmp_path):
+    import thalweg as tw
+    need_1_15()
+    if not os.path.exists(KERAS_PYTHON):
+        pytest.skip("the package Keras 2.3.1 is installed by ./dev setup libraries")
+    for writer in ("1.15", "thalweg"):
+        os.mkdir(tmp_path / writer)
+        run(writer, "write_weights", str(tmp_path / writer))
+    for writer, reader in (("thalweg", "1.15"), ("1.15", "thalweg"), ("thalweg", "thalweg")):
+        said = json.loads((tmp_path / writer / "weights.json").read_text())
+        assert len(said) == 9
+        found = run(reader, "read_weights", str(tmp_path / writer))
+        for name, predicted in said.items():
+            np.testing.assert_allclose(found[name], predicted, rtol=1e-4, atol=1e-5, err_msg=f"{name}, {writer} to {reader}")
+            keys = [tw.train.list_variables(str(tmp_path / each / "weights" / name)) for each in ("1.15", "thalweg")]
+            assert keys[0] == keys[1], name
+
+
 def test_checkpoints_have_the_same_keys(written, tmp_path):
     import thalweg as tw
     writer, folder, _ = written

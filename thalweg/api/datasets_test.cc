@@ -331,10 +331,12 @@ TEST_F(DatasetsTest, FunctionsThatDoNotFitAreRefused) {
 }
 
 TEST_F(DatasetsTest, AnElementThatCannotBeMadeIsThrownByTheLoop) {
+  const int line = __LINE__ + 1;
   const tw::Dataset missing = tw::Dataset::TextLines(graph_.Strings({"/no/such/file"}));
   const std::string said = Thrown([&] { Texts(missing); }, tw::kNotFound);
   EXPECT_THAT(said, HasSubstr("/no/such/file"));
-  EXPECT_THAT(said, HasSubstr("datasets_test.cc:"));
+  EXPECT_THAT(said, HasSubstr("[[TextLineDataset '"));
+  EXPECT_THAT(said, HasSubstr("datasets_test.cc:" + std::to_string(line)));
   EXPECT_THAT(Texts(missing.IgnoreErrors()), IsEmpty());
   EXPECT_THAT(Thrown([&] { Texts(tw::Dataset::ListFiles(graph_, "/no/such/*")); }),
               HasSubstr("No files matched pattern: /no/such/*"));

@@ -29,7 +29,7 @@ class CollectingStage : public InputStage {
         drop_remainder_(drop_remainder),
         types_(std::move(types)) {}
 
-  Result<Poll> Next(const Poller& poller, Element* out) final {
+  Result<Poll> DoNext(const Poller& poller, Element* out) final {
     while (static_cast<int64_t>(elements_.size()) < size_) {
       RETURN_IF_ERROR(poller.Look());
       Result<Poll> poll = input_->Next(poller, out);
@@ -104,7 +104,7 @@ class Batch : public DatasetOver {
     const int64_t n = input_->Cardinality();
     return n < 0 ? n : n / size_ + (!options_.drop_remainder && n % size_ != 0 ? 1 : 0);
   }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return Collect(std::move(input));
   }
@@ -305,7 +305,7 @@ class List : public Dataset {
       : Dataset(std::move(spec)), elements_(std::move(elements)) {}
   std::string Kind() const override { return "Window"; }
   int64_t Cardinality() const override { return static_cast<int64_t>(elements_->size()); }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<ListStage>(elements_));
   }
 
@@ -313,7 +313,7 @@ class List : public Dataset {
   class ListStage : public Stage {
    public:
     explicit ListStage(KeptElementsPtr elements) : elements_(std::move(elements)) {}
-    Result<Poll> Next(const Poller&, Element* out) override {
+    Result<Poll> DoNext(const Poller&, Element* out) override {
       if (at_ >= static_cast<int64_t>(elements_->size())) return Poll::kEnd;
       const std::span<const Tensor> element = (*elements_)[static_cast<size_t>(at_++)];
       out->assign(element.begin(), element.end());

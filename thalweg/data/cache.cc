@@ -14,7 +14,7 @@ class Cache : public DatasetOver {
       : DatasetOver(input), memory_(std::move(memory)) {}
   std::string Kind() const override { return "Cache"; }
   int64_t Cardinality() const override { return input_->Cardinality(); }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<CacheStage>(input_, memory_));
   }
 
@@ -24,7 +24,7 @@ class Cache : public DatasetOver {
     CacheStage(DatasetPtr input, RefPtr<MemoryCache> memory)
         : input_(std::move(input)), memory_(std::move(memory)), kept_(memory_->Get()) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       if (kept_ != nullptr) {
         if (at_ >= kept_->size()) return Poll::kEnd;
         const std::span<const Tensor> element = (*kept_)[at_++];

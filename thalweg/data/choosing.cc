@@ -49,7 +49,7 @@ class Unique : public DatasetOver {
  public:
   using DatasetOver::DatasetOver;
   std::string Kind() const override { return "Unique"; }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<UniqueStage>(std::move(input), spec(), shared_from_this()));
   }
@@ -59,7 +59,7 @@ class Unique : public DatasetOver {
    public:
     UniqueStage(StagePtr input, const ElementSpec& spec, DatasetPtr owner)
         : InputStage(std::move(input)), spec_(spec), owner_(std::move(owner)) {}
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       while (true) {
         RETURN_IF_ERROR(poller.Look());
         ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, out));
@@ -114,7 +114,7 @@ class Sampling : public DatasetOver {
   Sampling(const DatasetPtr& input, float rate, uint64_t seed, uint64_t seed2)
       : DatasetOver(input), rate_(rate), seed_(seed), seed2_(seed2) {}
   std::string Kind() const override { return "Sampling"; }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<SamplingStage>(std::move(input), rate_, seed_, seed2_));
   }
@@ -124,7 +124,7 @@ class Sampling : public DatasetOver {
    public:
     SamplingStage(StagePtr input, float rate, uint64_t seed, uint64_t seed2)
         : InputStage(std::move(input)), rate_(rate), stream_(seed, seed2) {}
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       while (true) {
         RETURN_IF_ERROR(poller.Look());
         ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, out));

@@ -36,7 +36,7 @@ class Take : public DatasetOver {
     if (n == kUnknown || count_ < 0) return n;
     return n == kInfinite ? count_ : std::min(n, count_);
   }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     if (count_ < 0) return input;
     return StagePtr(std::make_unique<TakeStage>(std::move(input), count_));
@@ -46,7 +46,7 @@ class Take : public DatasetOver {
   class TakeStage : public CountingStage {
    public:
     TakeStage(StagePtr input, int64_t count) : CountingStage(std::move(input)), count_(count) {}
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       if (at_ >= count_) return Poll::kEnd;
       ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, out));
       if (poll == Poll::kElement) ++at_;
@@ -69,7 +69,7 @@ class Skip : public DatasetOver {
     if (count_ < 0) return 0;
     return n < 0 ? n : std::max<int64_t>(n - count_, 0);
   }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<SkipStage>(std::move(input), count_));
   }
@@ -78,7 +78,7 @@ class Skip : public DatasetOver {
   class SkipStage : public CountingStage {
    public:
     SkipStage(StagePtr input, int64_t count) : CountingStage(std::move(input)), count_(count) {}
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       if (count_ < 0) return Poll::kEnd;
       for (; at_ < count_; ++at_) {
         RETURN_IF_ERROR(poller.Look());
@@ -106,7 +106,7 @@ class Repeat : public DatasetOver {
     if (n < 0) return n;
     return __builtin_mul_overflow(n, count_, &all) ? kInfinite : all;
   }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<RepeatStage>(input_, count_));
   }
 
@@ -114,7 +114,7 @@ class Repeat : public DatasetOver {
   class RepeatStage : public Stage {
    public:
     RepeatStage(DatasetPtr input, int64_t count) : input_(std::move(input)), count_(count) {}
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       while (count_ < 0 || round_ < count_) {
         RETURN_IF_ERROR(poller.Look());
         if (stage_ == nullptr) {
@@ -165,7 +165,7 @@ class Shard : public DatasetOver {
     const int64_t n = input_->Cardinality();
     return n < 0 ? n : n / shards_ + (index_ < n % shards_ ? 1 : 0);
   }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<ShardStage>(std::move(input), shards_, index_));
   }
@@ -175,7 +175,7 @@ class Shard : public DatasetOver {
    public:
     ShardStage(StagePtr input, int64_t shards, int64_t index)
         : CountingStage(std::move(input)), shards_(shards), index_(index) {}
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       while (true) {
         RETURN_IF_ERROR(poller.Look());
         ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, out));
@@ -198,7 +198,7 @@ class AssertCardinality : public DatasetOver {
       : DatasetOver(input), cardinality_(cardinality) {}
   std::string Kind() const override { return "AssertCardinality"; }
   int64_t Cardinality() const override { return cardinality_; }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<AssertStage>(std::move(input), cardinality_));
   }
@@ -208,7 +208,7 @@ class AssertCardinality : public DatasetOver {
    public:
     AssertStage(StagePtr input, int64_t expected)
         : CountingStage(std::move(input)), expected_(expected) {}
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, out));
       if (poll == Poll::kElement) ++at_;
       if (expected_ == kUnknown || poll == Poll::kPending) return poll;
@@ -236,7 +236,7 @@ class IgnoreErrors : public DatasetOver {
  public:
   explicit IgnoreErrors(const DatasetPtr& input) : DatasetOver(input) {}
   std::string Kind() const override { return "IgnoreErrors"; }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<IgnoreStage>(std::move(input)));
   }
@@ -245,7 +245,7 @@ class IgnoreErrors : public DatasetOver {
   class IgnoreStage : public InputStage {
    public:
     using InputStage::InputStage;
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       while (true) {
         Result<Poll> poll = input_->Next(poller, out);
         if (poll.ok()) return poll;
@@ -259,7 +259,7 @@ class Unbatch : public DatasetOver {
  public:
   Unbatch(ElementSpec spec, DatasetPtr input) : DatasetOver(std::move(spec), std::move(input)) {}
   std::string Kind() const override { return "Unbatch"; }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<UnbatchStage>(std::move(input)));
   }
@@ -268,7 +268,7 @@ class Unbatch : public DatasetOver {
   class UnbatchStage : public InputStage {
    public:
     using InputStage::InputStage;
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       while (row_ >= rows_) {
         RETURN_IF_ERROR(poller.Look());
         ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, &batch_));

@@ -23,7 +23,7 @@ class Csv : public Dataset {
   Csv(FilesOptions files, CsvOptions options, ElementSpec spec)
       : Dataset(std::move(spec)), files_(std::move(files)), options_(std::move(options)) {}
   std::string Kind() const override { return "CSV"; }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<CsvStage>(*this, shared_from_this()));
   }
 
@@ -32,7 +32,7 @@ class Csv : public Dataset {
    public:
     CsvStage(const Csv& csv, DatasetPtr owner) : csv_(csv), owner_(std::move(owner)) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       while (at_ < csv_.files_.files.size()) {
         RETURN_IF_ERROR(poller.Look());
         Status problem;

@@ -54,6 +54,18 @@ Dataset::Dataset(ElementSpec spec, const std::vector<DatasetPtr>& inputs) : spec
   for (const DatasetPtr& input : inputs) length_ = std::max(length_, input->length_ + 1);
 }
 
+Result<StagePtr> Dataset::MakeStage(const PipelineRef& pipeline) const {
+  PlacePtr place;
+  {
+    MutexLock lock(mutex_);
+    if (origin_ != nullptr) place = origin_->place;
+  }
+  Result<StagePtr> stage = DoMakeStage(pipeline);
+  if (!stage.ok()) return AtPlace(stage.status(), place);
+  (*stage)->set_place(std::move(place));
+  return stage;
+}
+
 void Dataset::SetOrigin(DatasetOrigin origin) const {
   MutexLock lock(mutex_);
   if (origin_ == nullptr) origin_ = std::make_unique<const DatasetOrigin>(std::move(origin));

@@ -28,12 +28,13 @@ class Dataset;
 using DatasetPtr = std::shared_ptr<const Dataset>;
 
 // What a dataset was made of, as far as a graph tells: who restores the state of an iterator learns
-// by it whether the state is of the same dataset.
+// by it whether the state is of the same dataset, and who reads an error where it came from.
 struct DatasetOrigin {
   std::string op;                 // "BatchDatasetV2"
   uint64_t attrs = 0;             // fingerprint of attributes and functions
   std::vector<Tensor> arguments;  // beside datasets, and what functions have captured
   std::vector<DatasetPtr> inputs;
+  PlacePtr place;
 };
 
 // Types and shapes of the components of its elements.
@@ -58,7 +59,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   virtual ~Dataset() = default;
 
   const ElementSpec& spec() const { return spec_; }
-  virtual Result<StagePtr> MakeStage(const PipelineRef& pipeline) const = 0;
+  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const EXCLUDES(mutex_);
   // How many elements, kInfinite or kUnknown.
   virtual int64_t Cardinality() const { return kUnknown; }
   // What a message calls it: "Map", "Shuffle".
@@ -75,6 +76,7 @@ class Dataset : public std::enable_shared_from_this<Dataset> {
   std::string Lineage() const EXCLUDES(mutex_);
 
  private:
+  virtual Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const = 0;
   void AddLineage(std::string* lines) const EXCLUDES(mutex_);
 
   const ElementSpec spec_;

@@ -14,7 +14,7 @@ class HandStage : public Stage {
  public:
   HandStage(std::shared_ptr<Dealer> dealer, size_t user)
       : dealer_(std::move(dealer)), user_(user) {}
-  Result<Poll> Next(const Poller& poller, Element* out) override {
+  Result<Poll> DoNext(const Poller& poller, Element* out) override {
     return dealer_->Next(user_, poller, out);
   }
   Result<Poll> Save(const Poller&, StateWriter&) override { return NotSaved(); }

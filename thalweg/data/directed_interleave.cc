@@ -17,7 +17,7 @@ class DirectedInterleave : public Dataset {
         inputs_(std::move(inputs)),
         stops_(stops) {}
   std::string Kind() const override { return "DirectedInterleave"; }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr selector, selector_->MakeStage(pipeline));
     std::vector<StagePtr> stages;
     for (const DatasetPtr& input : inputs_) {
@@ -43,7 +43,7 @@ class DirectedInterleave : public Dataset {
           open_(inputs_.size(), true),
           stops_(stops) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       while (std::find(open_.begin(), open_.end(), true) != open_.end()) {
         RETURN_IF_ERROR(poller.Look());
         if (chosen_ < 0) {

@@ -35,7 +35,7 @@ Status OfElement(const Status& error, const ElementFunction& function,
                  std::span<const Tensor> element) {
   if (function.stage.empty() || error.code() == Code::kCancelled) return error;
   constexpr size_t kMostComponents = 4;
-  std::string text = StrCat(error.message(), "\n\t [[", function.stage, "; element: ");
+  std::string text = StrCat(error.message(), kPlaceLine, function.stage, "; element: ");
   for (size_t i = 0; i < element.size() && i < kMostComponents; ++i) {
     text += StrCat(i == 0 ? "" : ", ", ComponentText(element[i]));
   }

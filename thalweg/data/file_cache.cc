@@ -33,7 +33,7 @@ class FileCache : public DatasetOver {
       : DatasetOver(input), prefix_(std::move(prefix)) {}
   std::string Kind() const override { return "Cache"; }
   int64_t Cardinality() const override { return input_->Cardinality(); }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<FileCacheStage>(*this, shared_from_this()));
   }
 
@@ -43,7 +43,7 @@ class FileCache : public DatasetOver {
     FileCacheStage(const FileCache& cache, DatasetPtr owner)
         : cache_(cache), owner_(std::move(owner)), width_(cache.spec().types.size()) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       if (doing_ == kNothing) RETURN_IF_ERROR(Begin(poller));
       if (doing_ == kEnded) return Poll::kEnd;
       if (doing_ == kReading) return ReadOne(poller, out);

@@ -20,7 +20,7 @@ class FilesStage : public Stage {
   FilesStage(const FilesOptions& options, DatasetPtr owner)
       : options_(options), owner_(std::move(owner)) {}
 
-  Result<Poll> Next(const Poller& poller, Element* out) final {
+  Result<Poll> DoNext(const Poller& poller, Element* out) final {
     while (at_ < options_.files.size()) {
       RETURN_IF_ERROR(poller.Look());
       const Result<bool> found = InFile(poller, out);
@@ -169,7 +169,7 @@ class Files : public Dataset {
         files_(std::move(files)),
         options_(std::move(options)...) {}
   std::string Kind() const override { return kind_; }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return std::apply(
         [this](const Options&... options) -> Result<StagePtr> {
           return StagePtr(std::make_unique<S>(files_, options..., shared_from_this()));

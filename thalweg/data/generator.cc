@@ -11,7 +11,7 @@ class Generator : public Dataset {
   Generator(GeneratorFunctions functions, ElementSpec spec)
       : Dataset(std::move(spec)), functions_(std::move(functions)) {}
   std::string Kind() const override { return "Generator"; }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<GeneratorStage>(functions_));
   }
 
@@ -24,7 +24,7 @@ class Generator : public Dataset {
       if (is_open_ && !is_over_) End();
     }
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       if (is_over_) return Poll::kEnd;
       if (!is_open_) {
         if (!begin_.open()) begin_.Begin(poller, {});

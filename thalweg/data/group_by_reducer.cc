@@ -12,7 +12,7 @@ class GroupByReducer : public DatasetOver {
   GroupByReducer(DatasetPtr input, ReducerFunctions functions, ElementSpec spec)
       : DatasetOver(std::move(spec), std::move(input)), functions_(std::move(functions)) {}
   std::string Kind() const override { return "GroupByReducer"; }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<ReducerStage>(std::move(input), functions_));
   }
@@ -27,7 +27,7 @@ class GroupByReducer : public DatasetOver {
           reduce_call_(functions.reduce),
           finalize_call_(functions.finalize) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       while (!ended_) {
         RETURN_IF_ERROR(poller.Look());
         ASSIGN_OR_RETURN(const Poll poll, Reduce(poller));

@@ -24,7 +24,7 @@ class GroupByWindow : public DatasetOver {
   GroupByWindow(DatasetPtr input, WindowFunctions functions, ElementSpec spec)
       : DatasetOver(std::move(spec), std::move(input)), functions_(std::move(functions)) {}
   std::string Kind() const override { return "GroupByWindow"; }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<GroupStage>(std::move(input), *this, shared_from_this()));
   }
@@ -40,7 +40,7 @@ class GroupByWindow : public DatasetOver {
           size_call_(groups.functions_.size),
           reduce_call_(groups.functions_.reduce) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       while (true) {
         RETURN_IF_ERROR(poller.Look());
         if (stage_.is_open()) {

@@ -21,7 +21,7 @@ class Interleave : public DatasetOver {
   std::string Kind() const override {
     return options_.cycle_length == 1 && options_.buffer == 0 ? "FlatMap" : "Interleave";
   }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     InterleaveOptions options = options_;
     options.deterministic = options.deterministic.value_or(pipeline.options.deterministic);
@@ -41,7 +41,7 @@ class Interleave : public DatasetOver {
           function_(std::move(function)),
           members_(static_cast<size_t>(options.cycle_length)) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       size_t late = 0;  // members in a row that have no element yet
       while (true) {
         RETURN_IF_ERROR(poller.Look());

@@ -18,7 +18,7 @@ class Concatenate : public Dataset {
     if (a == kInfinite || b == kInfinite) return kInfinite;
     return a == kUnknown || b == kUnknown ? kUnknown : a + b;
   }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr first, parts_[0]->MakeStage(pipeline));
     return StagePtr(std::make_unique<ConcatenateStage>(std::move(first), parts_[1]));
   }
@@ -28,7 +28,7 @@ class Concatenate : public Dataset {
    public:
     ConcatenateStage(StagePtr first, DatasetPtr second)
         : stage_(std::move(first)), second_(std::move(second)) {}
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       ASSIGN_OR_RETURN(const Poll poll, stage_->Next(poller, out));
       if (poll != Poll::kEnd || in_second_) return poll;
       RETURN_IF_ERROR(Advance(poller));
@@ -72,7 +72,7 @@ class Zip : public Dataset {
     }
     return least;
   }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     std::vector<StagePtr> stages;
     for (const DatasetPtr& input : inputs_) {
       ASSIGN_OR_RETURN(StagePtr stage, input->MakeStage(pipeline));
@@ -86,7 +86,7 @@ class Zip : public Dataset {
    public:
     explicit ZipStage(std::vector<StagePtr> inputs)
         : inputs_(std::move(inputs)), parts_(inputs_.size()) {}
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       // Goes on with the input that had none yet.
       for (; at_ < inputs_.size(); ++at_) {
         Result<Poll> poll = inputs_[at_]->Next(poller, &parts_[at_]);

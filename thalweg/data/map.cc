@@ -20,7 +20,7 @@ class Map : public DatasetOver {
         options_(options) {}
   std::string Kind() const override { return options_.calls == 1 ? "Map" : "ParallelMap"; }
   int64_t Cardinality() const override { return input_->Cardinality(); }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     const bool is_open = options_.calls == kAutotune;
     const int64_t calls =
@@ -42,7 +42,7 @@ class Map : public DatasetOver {
     InTurnStage(StagePtr input, ElementFunctionPtr function)
         : InputStage(std::move(input)), call_(std::move(function)) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       if (!call_.open()) {
         RETURN_IF_ERROR(poller.Look());
         ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, out));
@@ -77,7 +77,7 @@ class Map : public DatasetOver {
       if (map_.function_->function->never_waits()) pace_ = std::make_shared<CallPace>();
     }
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       RETURN_IF_ERROR(BeginCalls(poller));
       if (calls_.empty()) return ended_ ? Poll::kEnd : Poll::kPending;
       const size_t which = in_order_ ? 0 : FirstEnded();

@@ -11,7 +11,7 @@ class Filter : public DatasetOver {
   Filter(const DatasetPtr& input, ElementFunctionPtr predicate, bool stops)
       : DatasetOver(input), predicate_(std::move(predicate)), stops_(stops) {}
   std::string Kind() const override { return stops_ ? "TakeWhile" : "Filter"; }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<FilterStage>(std::move(input), predicate_, stops_));
   }
@@ -22,7 +22,7 @@ class Filter : public DatasetOver {
     FilterStage(StagePtr input, ElementFunctionPtr predicate, bool stops)
         : InputStage(std::move(input)), call_(std::move(predicate)), stops_(stops) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       while (!stopped_) {
         if (!call_.open()) {
           RETURN_IF_ERROR(poller.Look());
@@ -82,7 +82,7 @@ class Scan : public DatasetOver {
   int64_t Cardinality() const override {
     return preserve_cardinality_ ? input_->Cardinality() : kUnknown;
   }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<ScanStage>(std::move(input), initial_, function_));
   }
@@ -93,7 +93,7 @@ class Scan : public DatasetOver {
     ScanStage(StagePtr input, Element state, ElementFunctionPtr function)
         : InputStage(std::move(input)), state_(std::move(state)), call_(std::move(function)) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       if (!call_.open()) {
         ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, out));
         if (poll != Poll::kElement) return poll;
@@ -145,7 +145,7 @@ class WithOptions : public DatasetOver {
       : DatasetOver(input), options_(options) {}
   std::string Kind() const override { return "Options"; }
   int64_t Cardinality() const override { return input_->Cardinality(); }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     const PipelineRef inside(pipeline.shared, pipeline.depth, pipeline.options & options_);
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(inside));
     return StagePtr(std::make_unique<OptionsStage>(std::move(input), options_));
@@ -157,7 +157,7 @@ class WithOptions : public DatasetOver {
    public:
     OptionsStage(StagePtr input, StageOptions options)
         : InputStage(std::move(input)), options_(options) {}
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       return input_->Next(Poller(poller, 0, options_), out);
     }
     Status Restore(const Poller& poller, StateReader& reader) override {

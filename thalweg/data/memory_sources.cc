@@ -33,7 +33,7 @@ class OneElement : public Dataset {
       : Dataset(std::move(spec)), element_(std::move(element)) {}
   std::string Kind() const override { return "Tensor"; }
   int64_t Cardinality() const override { return 1; }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<OneStage>(element_, shared_from_this()));
   }
 
@@ -42,7 +42,7 @@ class OneElement : public Dataset {
    public:
     OneStage(const Element& element, DatasetPtr owner)
         : element_(element), owner_(std::move(owner)) {}
-    Result<Poll> Next(const Poller&, Element* out) override {
+    Result<Poll> DoNext(const Poller&, Element* out) override {
       if (at_ > 0) return Poll::kEnd;
       at_ = 1;
       *out = element_;
@@ -63,7 +63,7 @@ class Slices : public Dataset {
       : Dataset(std::move(spec)), tensors_(std::move(tensors)), rows_(rows) {}
   std::string Kind() const override { return "TensorSlice"; }
   int64_t Cardinality() const override { return rows_; }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<SliceStage>(tensors_, rows_, shared_from_this()));
   }
 
@@ -72,7 +72,7 @@ class Slices : public Dataset {
    public:
     SliceStage(const Element& tensors, int64_t rows, DatasetPtr owner)
         : tensors_(tensors), rows_(rows), owner_(std::move(owner)) {}
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       if (at_ >= rows_) return Poll::kEnd;
       out->resize(tensors_.size());
       const int64_t row = at_++;
@@ -102,7 +102,7 @@ class Range : public Dataset {
         is_endless_(is_endless) {}
   std::string Kind() const override { return "Range"; }
   int64_t Cardinality() const override { return is_endless_ ? kInfinite : count_; }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<RangeStage>(*this, shared_from_this()));
   }
 
@@ -110,7 +110,7 @@ class Range : public Dataset {
   class RangeStage : public CountedStage {
    public:
     RangeStage(const Range& range, DatasetPtr owner) : range_(range), owner_(std::move(owner)) {}
-    Result<Poll> Next(const Poller&, Element* out) override {
+    Result<Poll> DoNext(const Poller&, Element* out) override {
       if (at_ >= range_.count_) return Poll::kEnd;
       const auto value =
           static_cast<int64_t>(static_cast<uint64_t>(range_.start_) +
@@ -152,7 +152,7 @@ class Random : public Dataset {
       : Dataset(std::move(spec)), seed_(seed), seed2_(seed2) {}
   std::string Kind() const override { return "Random"; }
   int64_t Cardinality() const override { return kInfinite; }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<RandomStage>(seed_, seed2_));
   }
 
@@ -160,7 +160,7 @@ class Random : public Dataset {
   class RandomStage : public Stage {
    public:
     RandomStage(uint64_t seed, uint64_t seed2) : stream_(seed, seed2) {}
-    Result<Poll> Next(const Poller&, Element* out) override {
+    Result<Poll> DoNext(const Poller&, Element* out) override {
       out->assign(1, Tensor::Scalar(static_cast<int64_t>(stream_.Next())));
       return Poll::kElement;
     }

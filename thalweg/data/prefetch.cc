@@ -268,7 +268,7 @@ class ProducedStage : public Stage {
  public:
   explicit ProducedStage(std::shared_ptr<Producer> producer) : producer_(std::move(producer)) {}
   ~ProducedStage() override { producer_->Stop(); }
-  Result<Poll> Next(const Poller& poller, Element* out) override {
+  Result<Poll> DoNext(const Poller& poller, Element* out) override {
     return producer_->Next(poller, out);
   }
   void BeginAhead() override { producer_->Wake(); }
@@ -288,7 +288,7 @@ class Prefetch : public DatasetOver {
   Prefetch(const DatasetPtr& input, int64_t buffer) : DatasetOver(input), buffer_(buffer) {}
   std::string Kind() const override { return "Prefetch"; }
   int64_t Cardinality() const override { return input_->Cardinality(); }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return PrefetchStage(std::move(input), buffer_, pipeline);
   }

@@ -18,7 +18,7 @@ class Rebatch : public DatasetOver {
         sizes_(std::move(sizes)),
         options_(options) {}
   std::string Kind() const override { return "Rebatch"; }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<RebatchStage>(std::move(input), *this, shared_from_this()));
   }
@@ -30,7 +30,7 @@ class Rebatch : public DatasetOver {
     RebatchStage(StagePtr input, const Rebatch& rebatch, DatasetPtr owner)
         : InputStage(std::move(input)), rebatch_(rebatch), owner_(std::move(owner)) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       const int64_t wanted = rebatch_.sizes_[static_cast<size_t>(turn_)];
       while (rows_ < wanted && !ended_) {
         RETURN_IF_ERROR(poller.Look());

@@ -107,7 +107,7 @@ class Saved : public DatasetOver {
         shard_(std::move(shard)) {}
   std::string Kind() const override { return "Save"; }
   int64_t Cardinality() const override { return input_->Cardinality(); }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<SavedStage>(std::move(input), *this, shared_from_this()));
   }
@@ -122,7 +122,7 @@ class Saved : public DatasetOver {
           run_(std::make_unique<Run>(saved.path_, saved.compression_)),
           call_(saved.shard_) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       if (!held_.empty()) {
         *out = std::exchange(held_, {});
         return Poll::kElement;
@@ -189,7 +189,7 @@ class FromRecords : public DatasetOver {
   FromRecords(DatasetPtr records, ElementSpec spec, std::string folder)
       : DatasetOver(std::move(spec), std::move(records)), folder_(std::move(folder)) {}
   std::string Kind() const override { return "Load"; }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(
         std::make_unique<FromRecordsStage>(std::move(input), *this, shared_from_this()));
@@ -201,7 +201,7 @@ class FromRecords : public DatasetOver {
     FromRecordsStage(StagePtr input, const FromRecords& dataset, DatasetPtr owner)
         : InputStage(std::move(input)), dataset_(dataset), owner_(std::move(owner)) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       while (parts_.size() < dataset_.spec().types.size()) {
         Element record;
         ASSIGN_OR_RETURN(const Poll poll, input_->Next(poller, &record));

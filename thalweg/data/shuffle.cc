@@ -24,7 +24,7 @@ class Shuffle : public DatasetOver {
     if (options_.count < 0) return kInfinite;
     return __builtin_mul_overflow(n, options_.count, &all) ? kInfinite : all;
   }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     const auto [seed, seed2] = options_.seeds->Next();
     return StagePtr(std::make_unique<ShuffleStage>(input_, options_, seed, seed2));
   }
@@ -39,7 +39,7 @@ class Shuffle : public DatasetOver {
           seed2_(seed2),
           stream_(seed, seed2) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       ASSIGN_OR_RETURN(const Poll filled, Fill(poller));
       if (filled == Poll::kPending) return filled;
       while (!rounds_.empty() && rounds_.front() == 0) {

@@ -26,7 +26,7 @@ class Snapshot : public DatasetOver {
         written_(SavedDataset(input, folder_, options_.compression, options_.shard)) {}
   std::string Kind() const override { return "Snapshot"; }
   int64_t Cardinality() const override { return input_->Cardinality(); }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<SnapshotStage>(*this, shared_from_this()));
   }
 
@@ -39,7 +39,7 @@ class Snapshot : public DatasetOver {
     SnapshotStage(const Snapshot& snapshot, DatasetPtr owner)
         : snapshot_(snapshot), owner_(std::move(owner)) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       if (stage_ == nullptr) {
         ASSIGN_OR_RETURN(const bool is_there, snapshot_.IsThere());
         RETURN_IF_ERROR(Begin(poller, is_there ? kReads : kWrites));

@@ -19,7 +19,7 @@ class SparseRows : public Dataset {
         row_shape_(std::move(row_shape)) {}
   std::string Kind() const override { return "SparseTensorSlice"; }
   int64_t Cardinality() const override { return rows_; }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<RowsStage>(*this, shared_from_this()));
   }
 
@@ -27,7 +27,7 @@ class SparseRows : public Dataset {
   class RowsStage : public Stage {
    public:
     RowsStage(const SparseRows& rows, DatasetPtr owner) : rows_(rows), owner_(std::move(owner)) {}
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       if (row_ >= rows_.rows_) return Poll::kEnd;
       const int64_t n = rows_.values_.num_elements(), rank = rows_.indices_.dim(1);
       const int64_t* const indices = rows_.indices_.data<int64_t>();

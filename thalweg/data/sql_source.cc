@@ -43,7 +43,7 @@ class Sql : public Dataset {
   Sql(std::string database, std::string query, ElementSpec spec)
       : Dataset(std::move(spec)), database_(std::move(database)), query_(std::move(query)) {}
   std::string Kind() const override { return "Sql"; }
-  Result<StagePtr> MakeStage(const PipelineRef&) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef&) const override {
     return StagePtr(std::make_unique<SqlStage>(*this, shared_from_this()));
   }
 
@@ -52,7 +52,7 @@ class Sql : public Dataset {
    public:
     SqlStage(const Sql& sql, DatasetPtr owner) : sql_(sql), owner_(std::move(owner)) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       if (ended_) return Poll::kEnd;
       asks_ = &poller;
       if (query_ == nullptr) RETURN_IF_ERROR(Open());

@@ -17,6 +17,8 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -126,6 +128,16 @@ class Poller {
   const StageOptions options_;
 };
 
+// What an error calls a dataset, and where the program made it:
+// "BatchDatasetV2 'batch']] (created at train.py:7)", behind kPlaceLine. Null: nobody has said.
+using PlacePtr = std::shared_ptr<const std::string>;
+// Begins the lines of an error's message that name a node, here and in executors.
+inline constexpr std::string_view kPlaceLine = "\n\t [[";
+
+// The error with a line for the place it came from, which the first stage that sees it adds. A
+// cancellation is nobody's error.
+[[gnu::cold]] Status AtPlace(const Status& error, const PlacePtr& place);
+
 class Stage {
  public:
   Stage() = default;
@@ -133,8 +145,15 @@ class Stage {
   Stage& operator=(const Stage&) = delete;
   virtual ~Stage() = default;
 
-  // kElement: `out` is the next one. Else `out` may be anything.
-  virtual Result<Poll> Next(const Poller& poller, Element* out) = 0;
+  // kElement: `out` is the next one. Else `out` may be anything. An error names the stage that it
+  // began in.
+  Result<Poll> Next(const Poller& poller, Element* out) {
+    Result<Poll> poll = DoNext(poller, out);
+    if (!poll.ok()) [[unlikely]] {
+      poll = AtPlace(poll.status(), place_);
+    }
+    return poll;
+  }
 
   // From now on it may make elements in the background, before it is asked.
   virtual void BeginAhead() {}
@@ -144,6 +163,14 @@ class Stage {
   // awoken.
   virtual Result<Poll> Save(const Poller& poller, StateWriter& writer) = 0;
   virtual Status Restore(const Poller& poller, StateReader& reader) = 0;
+
+  // By the dataset that makes it, before it is used.
+  void set_place(PlacePtr place) { place_ = std::move(place); }
+
+ private:
+  virtual Result<Poll> DoNext(const Poller& poller, Element* out) = 0;
+
+  PlacePtr place_;
 };
 
 using StagePtr = std::unique_ptr<Stage>;

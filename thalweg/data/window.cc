@@ -24,7 +24,7 @@ class Window : public DatasetOver {
     const int64_t behind_first = n - ((size_ - 1) * stride_ + 1);
     return behind_first < 0 ? 0 : behind_first / shift_ + 1;
   }
-  Result<StagePtr> MakeStage(const PipelineRef& pipeline) const override {
+  Result<StagePtr> DoMakeStage(const PipelineRef& pipeline) const override {
     ASSIGN_OR_RETURN(StagePtr input, input_->MakeStage(pipeline));
     return StagePtr(std::make_unique<WindowStage>(std::move(input), *this, shared_from_this()));
   }
@@ -35,7 +35,7 @@ class Window : public DatasetOver {
     WindowStage(StagePtr input, const Window& window, DatasetPtr owner)
         : InputStage(std::move(input)), window_(window), owner_(std::move(owner)) {}
 
-    Result<Poll> Next(const Poller& poller, Element* out) override {
+    Result<Poll> DoNext(const Poller& poller, Element* out) override {
       const int64_t span = (window_.size_ - 1) * window_.stride_ + 1;
       while (!ended_ && static_cast<int64_t>(buffer_.size()) < span) {
         RETURN_IF_ERROR(poller.Look());

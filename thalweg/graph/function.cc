@@ -42,6 +42,22 @@ std::string_view FunctionLibrary::FindDefinition(std::string_view name) const {
   return parent_ == nullptr ? std::string_view() : parent_->FindDefinition(name);
 }
 
+void FunctionLibrary::SetSites(std::string_view function, std::shared_ptr<const NodeSites> sites) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = functions_.find(function);
+  if (found == functions_.end() || found->second->sites != nullptr) return;
+  found->second->sites = std::move(sites);
+}
+
+std::shared_ptr<const NodeSites> FunctionLibrary::FindSites(std::string_view function) const {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = functions_.find(function);
+    if (found != functions_.end()) return found->second->sites;
+  }
+  return parent_ == nullptr ? nullptr : parent_->FindSites(function);
+}
+
 Status FunctionLibrary::SetGradient(std::string_view function, std::string_view gradient) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto [place, is_new] = gradients_.emplace(function, gradient);

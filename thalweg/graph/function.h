@@ -25,6 +25,9 @@ namespace thalweg {
 
 struct FunctionBody;
 
+// Where the nodes of a function's body were made, by their names in its definition.
+using NodeSites = std::map<std::string, std::string, std::less<>>;
+
 class FunctionLibrary {
  public:
   FunctionLibrary() = default;
@@ -43,6 +46,11 @@ class FunctionLibrary {
   Status SetGradient(std::string_view function, std::string_view gradient);
   // Empty when none was set.
   std::string_view FindGradient(std::string_view function) const;
+  // No part of the definition: equal functions may be made at several places, of which the first
+  // counts. Nothing where there is no such function.
+  void SetSites(std::string_view function, std::shared_ptr<const NodeSites> sites);
+  // Null where nobody has said.
+  std::shared_ptr<const NodeSites> FindSites(std::string_view function) const;
   // In the order in which they were added.
   std::vector<std::string> Names() const;
   // Functions that have a gradient of their own, sorted.
@@ -62,6 +70,7 @@ class FunctionLibrary {
   struct Function {
     OpEntry op;
     std::string definition;
+    std::shared_ptr<const NodeSites> sites;
   };
   mutable std::mutex mutex_;
   std::map<std::string, std::unique_ptr<Function>, std::less<>> functions_;

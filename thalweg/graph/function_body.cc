@@ -8,6 +8,7 @@
 #include "thalweg/graph/body_names.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/graph/nearest_names.h"
+#include "thalweg/graph/site_proto.h"
 #include "thalweg/proto/wire.h"
 
 namespace thalweg {
@@ -69,11 +70,19 @@ class BodyMaker {
     // A definition does not say who produced it.
     graph_def_->Mutable(pb::GraphDef::kVersions)
         ->SetInt(pb::VersionDef::kProducer, body_->graph->versions().producer);
+    WriteSites();
     ImportOptions options;
     options.validate_versions = false;
     RETURN_IF_ERROR(FindReturns(&options));
     ASSIGN_OR_RETURN(const ImportedGraph made, ImportGraphDef(*graph_def_, *body_->graph, options));
     return Finish(made);
+  }
+
+  void WriteSites() {
+    const std::shared_ptr<const NodeSites> sites = library_.FindSites(function_.name);
+    if (sites == nullptr) return;
+    SiteWriter writer(graph_def_->Mutable(pb::GraphDef::kDebugInfo));
+    for (const auto& [node, site] : *sites) writer.Add(node, site);
   }
 
   Status CompleteAttrs() {

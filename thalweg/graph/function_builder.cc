@@ -34,11 +34,20 @@ bool IsOfASession(const Node& node) {
 Status MoveOutward(const FunctionLibrary& from, FunctionLibrary& to) {
   for (const std::string& name : from.Names()) {
     RETURN_IF_ERROR(to.Add(from.FindOp(name)->def, std::string(from.FindDefinition(name))));
+    if (auto sites = from.FindSites(name); sites != nullptr) to.SetSites(name, std::move(sites));
   }
   for (const std::string& name : from.NamesWithGradient()) {
     RETURN_IF_ERROR(to.SetGradient(name, from.FindGradient(name)));
   }
   return OkStatus();
+}
+
+std::shared_ptr<const NodeSites> SitesOf(const Graph& body) {
+  auto sites = std::make_shared<NodeSites>();
+  for (const Node* node : body.Nodes()) {
+    if (node->site() != 0) sites->emplace(node->name(), body.Site(node->site()));
+  }
+  return sites->empty() ? nullptr : sites;
 }
 
 }  // namespace
@@ -183,6 +192,7 @@ Result<std::string> FunctionBuilder::Define(const FunctionSpec& spec) {
   ASSIGN_OR_RETURN(OpDef def, OpDefFromProto(*signature));
   RETURN_IF_ERROR(MoveOutward(body_->library(), outside_->library()));
   RETURN_IF_ERROR(outside_->library().Add(std::move(def), std::move(bytes)));
+  outside_->library().SetSites(name, SitesOf(*body_));
   return name;
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <charconv>
-#include <map>
 
 #include "thalweg/graph/attr_value_proto.h"
 #include "thalweg/graph/function.h"
 #include "thalweg/graph/graph_proto.h"
+#include "thalweg/graph/site_proto.h"
 #include "thalweg/proto/text_format.h"
 #include "thalweg/proto/wire.h"
 
@@ -78,48 +77,6 @@ Status WriteAttrs(const Node& node, Message* proto, const ExportOptions& options
   return OkStatus();
 }
 
-// A site such as "train.py:41 in build" as a stack trace of one frame.
-class SiteWriter {
- public:
-  explicit SiteWriter(Message* debug_info) : debug_info_(debug_info) {}
-
-  void Add(const Node& node, std::string_view site) {
-    namespace fl = pb::GraphDebugInfo::FileLineCol;
-    std::string_view function;
-    if (const size_t in = site.rfind(" in "); in != std::string_view::npos) {
-      function = site.substr(in + 4);
-      site = site.substr(0, in);
-    }
-    int line = 0;
-    if (const size_t colon = site.rfind(':'); colon != std::string_view::npos) {
-      const char* const end = site.data() + site.size();
-      const auto [stop, error] = std::from_chars(site.data() + colon + 1, end, line);
-      if (error == std::errc() && stop == end && line > 0) {
-        site = site.substr(0, colon);
-      } else {
-        line = 0;
-      }
-    }
-    Message* trace = debug_info_->MapMutable(pb::GraphDebugInfo::kTraces, node.name());
-    Message* frame = trace->Add(pb::GraphDebugInfo::StackTrace::kFileLineCols);
-    frame->SetInt(fl::kFileIndex, FileIndex(site));
-    frame->SetInt(fl::kLine, line);
-    frame->SetString(fl::kFunc, function);
-  }
-
- private:
-  int FileIndex(std::string_view file) {
-    auto found = files_.find(file);
-    if (found != files_.end()) return found->second;
-    debug_info_->AddString(pb::GraphDebugInfo::kFiles, file);
-    const auto index = static_cast<int>(files_.size());
-    files_.emplace(file, index);
-    return index;
-  }
-  Message* debug_info_;
-  std::map<std::string, int, std::less<>> files_;
-};
-
 }  // namespace
 
 Status NodeToProto(const Node& node, Message* proto, const ExportOptions& options) {
@@ -175,8 +132,9 @@ Result<OwnedMessage> ExportGraphDef(const Graph& graph, const ExportOptions& opt
     SiteWriter sites(def->Mutable(pb::GraphDef::kDebugInfo));
     std::ranges::sort(nodes, {}, &Node::name);  // entries of a map are added fastest in order
     for (const Node* node : nodes) {
-      if (node->site() != 0) sites.Add(*node, graph.Site(node->site()));
+      if (node->site() != 0) sites.Add(node->name(), graph.Site(node->site()));
     }
+    WriteFunctionSites(graph.library(), sites);
   }
   return def;
 }

@@ -6,6 +6,7 @@
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/graph/import_plan.h"
 #include "thalweg/graph/op_def_proto.h"
+#include "thalweg/graph/site_proto.h"
 #include "thalweg/proto/text_format.h"
 #include "thalweg/proto/wire.h"
 
@@ -13,17 +14,6 @@ namespace thalweg {
 namespace {
 
 namespace nd = pb::NodeDef;
-
-std::string FrameText(const Message& debug_info, const Message& frame) {
-  namespace fl = pb::GraphDebugInfo::FileLineCol;
-  const auto files = debug_info.Repeated<std::string_view>(pb::GraphDebugInfo::kFiles);
-  const auto file = static_cast<size_t>(frame.GetInt(fl::kFileIndex));
-  if (file >= files.size()) return {};
-  std::string text(files[file]);
-  if (frame.GetInt(fl::kLine) > 0) text.append(StrCat(":", frame.GetInt(fl::kLine)));
-  if (!frame.GetString(fl::kFunc).empty()) text.append(StrCat(" in ", frame.GetString(fl::kFunc)));
-  return text;
-}
 
 class GraphImporter {
  public:
@@ -43,6 +33,7 @@ class GraphImporter {
     RETURN_IF_ERROR(CheckVersions());
     RETURN_IF_ERROR(plan_.Make(graph_));
     RETURN_IF_ERROR(ImportFunctions(def_.GetMessage(pb::GraphDef::kLibrary), graph_.library()));
+    AddFunctionSites(def_.GetMessage(pb::GraphDef::kDebugInfo), graph_.library());
     // The nodes' shapes depend on the version.
     const Versions before = graph_.versions();
     MergeVersions();
@@ -213,12 +204,8 @@ Status GraphImporter::MayBeNewer(const Message& def, const Status& status) const
 }
 
 uint32_t GraphImporter::SiteOf(std::string_view name) {
-  const Message* debug_info = def_.FindMessage(pb::GraphDef::kDebugInfo);
-  if (debug_info == nullptr) return 0;
-  const Message* trace = debug_info->MapFind(pb::GraphDebugInfo::kTraces, name);
-  if (trace == nullptr) return 0;
-  const auto frames = trace->Messages(pb::GraphDebugInfo::StackTrace::kFileLineCols);
-  return frames.empty() ? 0 : graph_.InternSite(FrameText(*debug_info, *frames[0]));
+  const std::string site = SiteIn(def_.GetMessage(pb::GraphDef::kDebugInfo), name);
+  return site.empty() ? 0 : graph_.InternSite(site);
 }
 
 void GraphImporter::KeepExtras(const Message& def, const Node& node) {

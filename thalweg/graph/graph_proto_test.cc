@@ -11,6 +11,8 @@
 
 #include "thalweg/graph/attr_value_proto.h"
 #include "thalweg/graph/function.h"
+#include "thalweg/graph/function_body.h"
+#include "thalweg/graph/function_builder.h"
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/graph/op_def_proto.h"
 #include "thalweg/proto/text_format.h"
@@ -337,6 +339,30 @@ TEST_F(GraphProtoTest, CallSitesTravelAsDebugInfo) {
   Graph without(registry_);
   ASSERT_TRUE(ImportGraphDefBytes(*ExportGraphDefBytes(graph_), without).ok());
   EXPECT_EQ(without.FindNode("NoOp")->site(), 0u);
+}
+
+TEST_F(GraphProtoTest, CallSitesOfFunctionsTravelToo) {
+  const auto outside = std::make_shared<Graph>(registry_);
+  FunctionBuilder function(outside);
+  NodeSpec spec{.name = "one", .op = "Const"};
+  spec.attrs = {{"dtype", DType::kFloat}, {"value", Tensor::Scalar(1.0f)}};
+  spec.site = function.body()->InternSite("train.py:7 in f");
+  Node* one = *function.body()->AddNode(std::move(spec));
+  ASSERT_TRUE(function.Define({.name = "f", .results = {{one, 0}}}).ok());
+  const auto site_in = [&](const Graph& graph) {
+    const auto body = InstantiateFunction(graph.library(), registry_, {"f", {}});
+    EXPECT_TRUE(body.ok()) << body.status().ToString();
+    const Node* node = (*body)->graph->FindNode("one");
+    return node->site() == 0 ? "" : (*body)->graph->Site(node->site());
+  };
+  EXPECT_EQ(site_in(*outside), "train.py:7 in f");
+  Graph again(registry_);
+  ASSERT_TRUE(
+      ImportGraphDefBytes(*ExportGraphDefBytes(*outside, {.call_sites = true}), again).ok());
+  EXPECT_EQ(site_in(again), "train.py:7 in f");
+  Graph without(registry_);
+  ASSERT_TRUE(ImportGraphDefBytes(*ExportGraphDefBytes(*outside), without).ok());
+  EXPECT_EQ(site_in(without), "");
 }
 
 TEST_F(GraphProtoTest, ConstantsBeyondTheWallAreNamed) {

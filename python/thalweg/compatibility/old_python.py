@@ -7,9 +7,11 @@ import base64
 import collections
 import collections.abc
 import fractions
+import functools
 import html
 import inspect
 import math
+import random
 import threading
 import time
 import warnings
@@ -17,6 +19,7 @@ import warnings
 import numpy as np
 
 from thalweg.base import old_numpy
+from thalweg.compatibility import old_modules
 
 
 def restore() -> None:
@@ -30,7 +33,20 @@ def restore() -> None:
                               (base64, "decodestring", base64.decodebytes), (_cgi(), "escape", _escape)):
         if module is not None and not hasattr(module, name):
             setattr(module, name, now)
+    if not hasattr(random.Random.sample, "_takes_sets"):
+        random.Random.sample = _sample_of_sets(random.Random.sample)
+        random.sample = random._inst.sample
+    old_modules.restore()
     old_numpy.restore(np)
+
+
+def _sample_of_sets(sample):
+    """Random.sample, which takes sets too; Python 3.11 refuses them."""
+    @functools.wraps(sample)
+    def sample_of_any(self, population, *args, **kwargs):
+        return sample(self, tuple(population) if isinstance(population, collections.abc.Set) else population, *args, **kwargs)
+    sample_of_any._takes_sets = True
+    return sample_of_any
 
 
 def _cgi():

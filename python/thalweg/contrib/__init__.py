@@ -20,6 +20,7 @@ factorization
 feature_column
 framework
 graph_editor
+image
 layers
 learn
 legacy_seq2seq

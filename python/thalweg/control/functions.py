@@ -23,7 +23,7 @@ from thalweg.graph.tensor import Operation, Tensor, has_value
 from thalweg.operations import custom_gradients
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from thalweg.dtypes import DType
     from thalweg.graph.graph import Graph
     from thalweg.graph.shapes import TensorShape
-    from thalweg.messages import FunctionDef
+    from thalweg.messages import FunctionDef, GraphDebugInfo
 
 _NO_SHAPES = ("_disable_call_shape_inference", "b", True)
 
@@ -88,6 +88,21 @@ def definition_of(body: Graph, name: str, inputs: Sequence[Tensor], outputs: Seq
     return definition, messages.FunctionDefLibrary.FromString(body._export_library())
 
 
+def sites_of(body: Graph, name: str) -> dict[str, str]:
+    """Where the operations of function `name`, whose body this is, and of the functions it calls were made: by "operation@function"."""
+    sites = dict(body.__dict__.get("_function_sites", {}))
+    sites.update((f"{op.name}@{name}", op.site) for op in body.get_operations() if op.site)
+    return sites
+
+
+def write_sites(sites: Mapping[str, str], info: GraphDebugInfo) -> None:
+    """Such a dictionary as a message."""
+    files: dict[str, int] = {}
+    for key, line in sites.items():
+        info.traces[key].file_line_cols.add(file_index=files.setdefault(line, len(files)))
+    info.files.extend(files)
+
+
 class DefinedFunction:
     """What Defun makes of a Python function whose types are known."""
 
@@ -101,7 +116,7 @@ class DefinedFunction:
         if capture_by_value:
             raise NotImplementedError("capture_by_value: what a function reads from outside becomes an input")
         self._attrs = kwargs
-        self._definition = None
+        self._definition, self._sites = None, {}
         self.__name__ = func_name or func.__name__
 
     def _trace(self):
@@ -127,7 +142,7 @@ class DefinedFunction:
         self._stateful_ops = [(n.name, n.op) for n in definition.node_def if is_stateful(n.op)]
         for key, value in self._attrs.items():
             definition.attr["_" + key].CopyFrom(_attr_of(value))
-        self._definition = definition
+        self._definition, self._sites = definition, sites_of(body, self._name)
         if self._grad_func is not None and isinstance(self._grad_func, DefinedFunction):
             self._grad_func._trace()
         if self._python_grad is not None:
@@ -190,6 +205,9 @@ class DefinedFunction:
         whole = messages.GraphDef()
         whole.library.CopyFrom(self._library)
         whole.library.function.add().CopyFrom(self._definition)
+        write_sites(self._sites, whole.debug_info)
+        if g._captures is not None:
+            g.__dict__.setdefault("_function_sites", {}).update(self._sites)
         if self._grad_func is not None:
             self._grad_func.add_to_graph(g)
             whole.library.gradient.add(function_name=self._name, gradient_func=self._grad_func.name)

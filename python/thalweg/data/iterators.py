@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes, errors
-from thalweg.control.functions import BodyGraph, DefinedFunction
+from thalweg.control.functions import BodyGraph, DefinedFunction, write_sites
 from thalweg.data import nest, structure
 from thalweg.graph import graph as graph_module, graph_import
 from thalweg.graph.ops import apply, convert_to_tensor
+from thalweg.graph.sparse_tensor import SparseTensor
 from thalweg.graph_util import extract_sub_graph
+from thalweg.operations import sparse_ops
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator as PythonIterator
     from typing import Any
 
     from thalweg.data.dataset import Dataset
@@ -188,6 +191,7 @@ class _Factory(DefinedFunction):
                     f"Cannot capture a {'placeholder' if node.op.startswith('Placeholder') else 'stateful node'} (name:{node.name}, "
                     f"type:{node.op}) by value. A one-shot iterator has nothing of a session: use make_initializable_iterator(dataset).")
         part.library.CopyFrom(whole.library)
+        write_sites({node.name: variant.graph.get_operation_by_name(node.name).site for node in part.node}, part.debug_info)
 
         def make() -> list[Tensor]:
             return graph_import.import_graph_def(part, return_elements=[variant.name], name="")
@@ -209,3 +213,18 @@ def get_next_as_optional(iterator: Iterator) -> structure.Optional:
     """The next element, or nothing at the end."""
     spec = iterator.element_spec
     return structure.Optional(apply("IteratorGetNextAsOptional", [iterator._iterator_resource], _attrs(spec)), spec)
+
+
+def of_arrays(dataset: Dataset) -> PythonIterator[Any]:
+    """See Dataset.as_numpy_iterator."""
+    if not graph_module.get_default_graph()._executes:
+        raise RuntimeError("`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode.")
+    for spec in nest.flatten(dataset.element_spec):
+        if isinstance(spec, (structure.DatasetSpec, structure.OptionalSpec)):
+            raise TypeError("`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that produce values of type "
+                            f"{spec.value_type}")
+    return (nest.map_structure(_array_of, element) for element in one_shot(dataset))
+
+
+def _array_of(part):
+    return sparse_ops.sparse_tensor_to_dense(part).numpy() if isinstance(part, SparseTensor) else part.numpy()

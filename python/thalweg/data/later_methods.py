@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes
-from thalweg.data import ragged_batches, reducing, saved
+from thalweg.data import iterators, ragged_batches, reducing, saved
 from thalweg.data.experimental import choosing, grouping, transformations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from thalweg.base.typing import DTypeLike, IntLike, Text
@@ -149,6 +149,22 @@ class LaterMethods:
     def scan(self, initial_state: object, scan_func: Callable[..., object], name: str | None = None) -> Dataset:
         """What `scan_func(state, element)`, which gives (next state, element), makes of each element."""
         return transformations.scan(initial_state, scan_func)(self)
+
+    def as_numpy_iterator(self) -> Iterator[Any]:
+        """The elements with NumPy's values in the place of tensors: where operations run at once.
+
+        Raises
+        ------
+        RuntimeError
+            In a graph. TypeError: elements hold datasets or optionals.
+
+        Examples
+        --------
+        >>> tw.data.Dataset.range(3).as_numpy_iterator()
+        Traceback (most recent call last):
+        RuntimeError: `tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode.
+        """
+        return iterators.of_arrays(self)
 
     def get_single_element(self, name: str | None = None) -> Any:
         """The one element; InvalidArgumentError when the step runs and there is none, or more."""

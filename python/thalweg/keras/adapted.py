@@ -247,7 +247,7 @@ def _change_base_layer(module):
     Layer.trainable_variables = property(lambda self: self.trainable_weights)
     Layer.non_trainable_variables = property(lambda self: self.non_trainable_weights)
     Layer.variables = property(lambda self: self.weights)
-    Layer._checkpoint_parts = checkpoints.parts
+    Layer._checkpoint_parts = checkpoints.all_parts
     inner_updates.change_layer(Layer)
 
 
@@ -299,7 +299,7 @@ def _change_network(module):
     Network._init_graph_network = _init_graph_network
     Network._base_init, Network.save = _base_init, save
     Network.save_weights, Network.load_weights = save_weights_of_format, load_weights_of_format
-    Network._checkpoint_parts = lambda self: checkpoints.parts(self, is_model=True)
+    Network._checkpoint_parts = lambda self: checkpoints.all_parts(self, is_model=True)
     layers = Network.layers
     Network.layers = property(lambda self: layer_containers.find(self, _library("engine.base_layer")) or layers.fget(self))
     compute_output_shape = Network.compute_output_shape

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from thalweg import errors
-from thalweg.keras import graph_backend
+from thalweg.keras import graph_backend, tracked_containers
 from thalweg.saving import checkpoint_files
 from thalweg.training import object_checkpoints
 
@@ -38,20 +38,29 @@ def attributes(layer: Any) -> Iterator[Any]:
 def parts(layer: Any, is_model: bool = False) -> dict[str, Any]:
     """{name: what a layer or model leads to}: weights, layers within, the optimizer of a model."""
     if is_model and layer._is_graph_network:
-        found = _numbered(layer._layers)
+        found = _numbered(layer._layers, hasattr(layer, "add") and layer.__dict__.get("_takes_dictionary"))
     else:
         found = dict(vars(layer).get("_weight_names", {}))
         found.update((name, value) for name, value in attributes(layer) if object_checkpoints._is_kept(value))
+        if "forward_layer" in found:  # Bidirectional keeps the layer that it was given, too, and runs two like it
+            found.pop("layer", None)
     if is_model and hasattr(getattr(layer, "optimizer", None), "_checkpoint_slots"):
         found["optimizer"] = layer.optimizer
     return found
 
 
-def _numbered(layers):
-    """layer-0, layer-1 ... are all layers, layer_with_weights-0 ... those with weights."""
+def all_parts(layer: Any, is_model: bool = False) -> dict[str, Any]:
+    """As parts(), with the lists and dictionaries that 1.15 has as nodes."""
+    found = parts(layer, is_model)
+    return found if is_model and layer._is_graph_network else {**found, **tracked_containers.of_layer(layer, dict(attributes(layer)))}
+
+
+def _numbered(layers, all_alike):
+    """layer-0, layer-1 ... are all layers, layer_with_weights-0 ... those with weights; none has any when 1.15 numbers those of a Sequential
+    model that has no shapes of inputs."""
     found, count = {}, 0
     for number, layer in enumerate(layers):
-        if layer.weights:
+        if layer.weights and not all_alike:
             found[f"layer_with_weights-{count}"] = layer
             count += 1
         found[f"layer-{number}"] = layer

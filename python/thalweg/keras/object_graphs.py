@@ -356,7 +356,7 @@ class _LayerNode:
 
     def _checkpoint_parts(self):
         if self._parts is None:
-            made = self._wrapped(self.layer._checkpoint_parts())
+            made = self._wrapped(checkpoints.parts(self.layer, hasattr(self.layer, "_is_graph_network")))
             made.pop("optimizer", None)
             lists = self._lists()
             own = _Plain({**lists, **self.functions})
@@ -517,7 +517,7 @@ class Exported:
                 by_handle[id(node.value.handle)] = node.number
         for node in found:
             row = made.nodes.add()
-            for name, value in object_checkpoints._parts(node.value).items():
+            for name, value in node.parts.items():
                 row.children.add(node_id=known[id(value)].number, local_name=name)
             if isinstance(node.value, Variable):
                 _write_variable(row, node.value)

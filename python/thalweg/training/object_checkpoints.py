@@ -63,10 +63,11 @@ def _parts(value):
 
 
 class _Node:
-    """A value, and the names that lead to it."""
+    """A value, the names that lead to it, and what it leads to."""
 
     def __init__(self, value: Any, path: str, number: int) -> None:
         self.value, self.path, self.number = value, path, number
+        self.parts = _parts(value)  # once: some of them may be made in that moment
         self.key = f"{path}/.ATTRIBUTES/{_VALUE}" if isinstance(value, Variable) else None
 
 
@@ -75,7 +76,7 @@ def _nodes(root):
     found = [_Node(root, "", 0)]
     known = {id(root): found[0]}
     for node in found:
-        for name, value in _parts(node.value).items():
+        for name, value in node.parts.items():
             if id(value) not in known:
                 path = f"{node.path}/{_escaped(name)}" if node.path else _escaped(name)
                 known[id(value)] = _Node(value, path, len(found))
@@ -106,7 +107,7 @@ def _message(found, slots, known):
         row = made.nodes.add()
         if node.key is not None:
             row.attributes.add(name=_VALUE, full_name=node.value._shared_name, checkpoint_key=node.key)
-        for name, value in _parts(node.value).items():
+        for name, value in node.parts.items():
             row.children.add(node_id=known[id(value)].number, local_name=name)
     for optimizer, slot, variable, node in slots:
         made.nodes[optimizer.number].slot_variables.add(original_variable_node_id=variable.number, slot_name=slot,

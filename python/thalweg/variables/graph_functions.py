@@ -130,6 +130,7 @@ class ConcreteFunction:
         definition.signature.name = self.name
         self._traced = functions.DefinedFunction(func, [], [], func_name=self.name)
         self._traced._definition, self._traced._library, self._traced._captured = definition, library, self._captured
+        self._traced._sites = functions.sites_of(body, self.name)
         self._stateful = definition.signature.is_stateful
         self._is_written_out = bool(custom_gradients.between(body, made))
 

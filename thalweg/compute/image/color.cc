@@ -102,6 +102,34 @@ Status ScaleSaturation(Work& work, int64_t pixels, float scale, const float* in,
   });
 }
 
+Status TurnColors(Work& work, int64_t pixels, std::span<const float, 9> matrix, const float* in,
+                  float* out) {
+  return ForPixels<float, float>(work, pixels, in, out, [m = matrix](Pixel<float> c) {
+    const auto row = [&](size_t i) { return m[i] * c.x + m[i + 1] * c.y + m[i + 2] * c.z; };
+    return Pixel<float>{row(0), row(3), row(6)};
+  });
+}
+
+std::array<float, 9> YiqMatrix(float hue, float saturation, float value) {
+  using Matrix = std::array<float, 9>;
+  const auto product = [](const Matrix& a, const Matrix& b) {
+    Matrix made = {};
+    for (size_t i = 0; i < 3; ++i) {
+      for (size_t j = 0; j < 3; ++j) {
+        for (size_t k = 0; k < 3; ++k) made[3 * i + j] += a[3 * i + k] * b[3 * k + j];
+      }
+    }
+    return made;
+  };
+  constexpr Matrix kToYiq = {0.299f,  0.587f, 0.114f,  0.596f, -0.274f,
+                             -0.322f, 0.211f, -0.523f, 0.312f};
+  constexpr Matrix kToRgb = {1, 0.95617069f, 0.62143257f, 1, -0.2726886f, -0.64681324f,
+                             1, -1.103744f,  1.70062309f};
+  const float scale = saturation * value;
+  const float u = scale * std::cos(hue), w = scale * std::sin(hue);
+  return product(kToRgb, product({value, 0, 0, 0, u, -w, 0, w, u}, kToYiq));
+}
+
 Status ScaleContrast(Work& work, int64_t images, int64_t pixels, int64_t channels, float factor,
                      const float* in, float* out) {
   return ForShards(work, images * channels, [&](int64_t shard) {

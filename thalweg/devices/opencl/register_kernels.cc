@@ -20,6 +20,7 @@ Status AddOpenClKernels(const OpRegistry& ops, KernelRegistry& registry) {
   AddMatMulKernels(adder);
   AddMoveKernels(adder);
   AddConvKernels(adder);
+  AddBatchNormKernels(adder);
   AddPoolKernels(adder);
   AddReduceKernels(adder);
   AddSoftmaxKernels(adder);

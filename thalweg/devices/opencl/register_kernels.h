@@ -24,6 +24,7 @@ void AddHostSideKernels(const OpRegistry& ops, KernelAdder& adder);
 void AddMatMulKernels(KernelAdder& adder);
 void AddMoveKernels(KernelAdder& adder);
 void AddConvKernels(KernelAdder& adder);
+void AddBatchNormKernels(KernelAdder& adder);
 void AddPoolKernels(KernelAdder& adder);
 void AddReduceKernels(KernelAdder& adder);
 void AddSoftmaxKernels(KernelAdder& adder);

@@ -54,6 +54,8 @@ Result<DatasetAttrs> DatasetAttrs::Of(const Node& node) {
   attrs.all = node.attrs();
   attrs.label = node.Label();
   if (node.site() != 0) attrs.site = node.graph().Site(node.site());
+  attrs.place = std::make_shared<const std::string>(StrCat(
+      attrs.label, "]]", attrs.site.empty() ? "" : StrCat(" (created at ", attrs.site, ")")));
   attrs.op = node.op_name();
   AttrMap told = node.attrs();
   for (const std::string_view name : kTuning) told.Erase(name);
@@ -79,7 +81,7 @@ Result<DatasetAttrs> DatasetAttrs::Of(const Node& node) {
 }
 
 DatasetOrigin DatasetAttrs::OriginOf(const Context& ctx) const {
-  DatasetOrigin origin{.op = op, .attrs = fingerprint};
+  DatasetOrigin origin{.op = op, .attrs = fingerprint, .place = place};
   for (const int i : inputs) {
     if (const Result<DatasetPtr> dataset = DatasetOf(ctx.input(i)); dataset.ok()) {
       origin.inputs.push_back(*dataset);

@@ -44,6 +44,7 @@ struct DatasetAttrs {
   AttrMap all;
   std::string label;  // "MapDataset 'decode'"
   std::string site;   // the line of the program that made the node, where it is known
+  PlacePtr place;     // both, for errors
   std::string op;
   uint64_t fingerprint = 0;  // of attributes and functions that say what the elements are
   std::vector<int> inputs;   // that do

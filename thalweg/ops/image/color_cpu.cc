@@ -76,6 +76,18 @@ Status AdjustAndClipContrast(Context& ctx) {
   return compute::Clip(ctx.work(), y->num_elements(), least, most, y->mutable_data<float>());
 }
 
+Status AdjustInYiq(Context& ctx) {
+  const Tensor& x = ctx.input(0);
+  RETURN_IF_ERROR(CheckPixels(x, 3));
+  ASSIGN_OR_RETURN(const float hue, Factor(ctx, 1, "delta_h"));
+  ASSIGN_OR_RETURN(const float saturation, Factor(ctx, 2, "scale_s"));
+  ASSIGN_OR_RETURN(const float value, Factor(ctx, 3, "scale_v"));
+  ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.dtype(), x.shape()));
+  return compute::TurnColors(ctx.work(), x.num_elements() / 3,
+                             compute::YiqMatrix(hue, saturation, value), x.data<float>(),
+                             y->mutable_data<float>());
+}
+
 }  // namespace
 }  // namespace thalweg
 
@@ -92,4 +104,5 @@ THALWEG_KERNEL(color, cpu) {
     registry.AddFunction<AdjustAndClipContrast>("AdjustContrast", kCpu, {{"T", dtype}});
   }
   registry.AddFunction<AdjustContrast>("AdjustContrastv2", kCpu, {{"T", kReal}});
+  registry.AddFunction<AdjustInYiq>("AdjustHsvInYiq", kCpu, {{"T", kReal}});
 }

@@ -68,10 +68,34 @@ Status HsvGradient(GradientContext& c) {
   return m.status();
 }
 
+Status TurnedShape(ShapeContext& c) {
+  for (int i = 1; i < c.num_inputs(); ++i) RETURN_IF_ERROR(c.InputWithRank(i, 0).status());
+  ASSIGN_OR_RETURN(const PartialShape images, c.InputWithRankAtLeast(0, 3));
+  c.set_output(0, images);
+  return OkStatus();
+}
+
+// The operation was in a library beside TensorFlow 1.15, so the instruction set lacks it.
+OpDef AdjustHsvInYiqDef() {
+  OpDef def;
+  def.name = "AdjustHsvInYiq";
+  def.inputs = {{.name = "images", .type_attr = "T"},
+                {.name = "delta_h", .type = DType::kFloat},
+                {.name = "scale_s", .type = DType::kFloat},
+                {.name = "scale_v", .type = DType::kFloat}};
+  def.outputs = {{.name = "output", .type_attr = "T"}};
+  def.attrs = {{.name = "T",
+                .kind = AttrValue::Kind::kType,
+                .allowed_types = {DType::kUint8, DType::kInt8, DType::kInt16, DType::kInt32,
+                                  DType::kInt64, DType::kHalf, DType::kFloat, DType::kDouble}}};
+  return def;
+}
+
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_OP(color) {
+  CHECK(registry.Define(AdjustHsvInYiqDef(), nullptr, nullptr).ok());
   constexpr std::string_view kWhy = "TensorFlow has no gradient of it either";
   registry.Op("RGBToHSV")
       .Shape(PixelsShape<1>)
@@ -97,4 +121,8 @@ THALWEG_OP(color) {
       .Shape(ContrastShape)
       .NotDifferentiable(kWhy)
       .Doc("Images whose channels are moved away from their means.");
+  registry.Op("AdjustHsvInYiq")
+      .Shape(TurnedShape)
+      .NotDifferentiable(kWhy)
+      .Doc("Pixels with hue turned, saturation and value multiplied, by a matrix in YIQ.");
 }

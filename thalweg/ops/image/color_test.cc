@@ -158,5 +158,36 @@ TEST(ColorTest, ContrastBetweenBounds) {
       .Run();
 }
 
+// Brightness stays where only hue turns; what is in the plane turns as a vector does.
+void InYiqReference(RefCall<double>& r) {
+  const double hue = r.in[1][0], saturation = r.in[2][0], value = r.in[3][0];
+  ForPixels(r, [&](double red, double green, double blue) {
+    const double y = 0.299 * red + 0.587 * green + 0.114 * blue;
+    const double i = 0.596 * red - 0.274 * green - 0.322 * blue;
+    const double q = 0.211 * red - 0.523 * green + 0.312 * blue;
+    const double length = saturation * std::hypot(i, q), angle = std::atan2(q, i) + hue;
+    const double u = length * std::cos(angle), v = length * std::sin(angle);
+    return std::vector<double>{value * (y + 0.95617069 * u + 0.62143257 * v),
+                               value * (y - 0.2726886 * u - 0.64681324 * v),
+                               value * (y - 1.103744 * u + 1.70062309 * v)};
+  });
+}
+
+TEST(ColorTest, InYiq) {
+  const auto number = [](float x) { return In(Tensor::Scalar<float>(x)); };
+  OpCase("AdjustHsvInYiq")
+      .Reference(InYiqReference)
+      .Types({{"T", DType::kFloat}})
+      .Tolerance(DType::kFloat, 1e-5)
+      .Try({kPixels, number(0.3f), number(1.2f), number(0.9f)})
+      .Try({kPixels, number(-2.5f), number(0), number(1.5f)})
+      .Try({In({0, 2, 3}), number(1), number(1), number(1)})
+      .Bad({In({4, 3}), number(1), number(1), number(1)}, {}, Code::kInvalidArgument, "")
+      .Bad({In({2, 4, 2}), number(1), number(1), number(1)}, {}, Code::kInvalidArgument,
+           "3 channels")
+      .Bad({In({2, 4, 3}), In({1}), number(1), number(1)}, {}, Code::kInvalidArgument, "")
+      .Run();
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -14,7 +14,10 @@ class TransformCpu : public Kernel {
   explicit TransformCpu(const ProjectiveShape& options) : options_(options) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(const std::string interpolation, c.Attr<std::string>("interpolation"));
-    ASSIGN_OR_RETURN(const std::string mode, c.Attr<std::string>("fill_mode"));
+    std::string mode = "CONSTANT";
+    if (c.node().FindAttr("fill_mode") != nullptr) {
+      ASSIGN_OR_RETURN(mode, c.Attr<std::string>("fill_mode"));
+    }
     if (interpolation != "NEAREST" && interpolation != "BILINEAR") {
       return InvalidArgument("interpolation must be NEAREST or BILINEAR, got ", interpolation);
     }
@@ -41,14 +44,7 @@ class TransformCpu : public Kernel {
       return InvalidArgument("Input transform should be num_images x 8 or 1 x 8, got shape ",
                              transforms.shape(), " for ", images.dim(0), " images");
     }
-    ASSIGN_OR_RETURN(const Dims size, IntVector(ctx.input(2), "output_shape"));
-    if (size.size() != 2) {
-      return InvalidArgument("output shape must have two elements, got shape ",
-                             ctx.input(2).shape());
-    }
-    if (size[0] <= 0 || size[1] <= 0) {
-      return InvalidArgument("output dimensions must be positive, got ", size[0], " and ", size[1]);
-    }
+    ASSIGN_OR_RETURN(const Dims size, SizeOf(ctx));
     ProjectiveShape shape = options_;
     if (ctx.num_inputs() > 3) {
       if (ctx.input(3).rank() != 0) {
@@ -73,6 +69,20 @@ class TransformCpu : public Kernel {
   }
 
  private:
+  // Of the images that are made.
+  static Result<Dims> SizeOf(const Context& ctx) {
+    if (ctx.num_inputs() == 2) return Dims{ctx.input(0).dim(1), ctx.input(0).dim(2)};
+    ASSIGN_OR_RETURN(Dims size, IntVector(ctx.input(2), "output_shape"));
+    if (size.size() != 2) {
+      return InvalidArgument("output shape must have two elements, got shape ",
+                             ctx.input(2).shape());
+    }
+    if (size[0] <= 0 || size[1] <= 0) {
+      return InvalidArgument("output dimensions must be positive, got ", size[0], " and ", size[1]);
+    }
+    return size;
+  }
+
   const ProjectiveShape options_;
 };
 
@@ -85,5 +95,7 @@ THALWEG_KERNEL(projective, cpu) {
     for (const char* op : {"ImageProjectiveTransformV2", "ImageProjectiveTransformV3"}) {
       registry.Add<TransformCpu>(op, kCpu, {{"dtype", dtype}});
     }
+    if (dtype == DType::kBfloat16) continue;
+    registry.Add<TransformCpu>("ImageProjectiveTransform", kCpu, {{"dtype", dtype}});
   }
 }

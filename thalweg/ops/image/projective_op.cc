@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ImageProjectiveTransform, versions 2 and 3.
+// ImageProjectiveTransform in all versions.
 #include "thalweg/graph/gradient_math.h"
 #include "thalweg/graph/op_registry.h"
 #include "thalweg/graph/shape_inference.h"
@@ -7,12 +7,18 @@
 namespace thalweg {
 namespace {
 
+constexpr std::string_view kFirst = "ImageProjectiveTransform";
+
 Status TransformedShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape images, c.InputWithRank(0, 4));
   ASSIGN_OR_RETURN(const PartialShape transforms, c.InputWithRank(1, 2));
   if (transforms.dim(1) >= 0 && transforms.dim(1) != 8) {
     return InvalidArgument("Input transform should be num_images x 8 or 1 x 8, got shape ",
                            transforms.ToString());
+  }
+  if (c.num_inputs() == 2) {
+    c.set_output(0, images);
+    return OkStatus();
   }
   ASSIGN_OR_RETURN(const PartialShape given, c.InputWithRank(2, 1));
   if (given.dim(0) >= 0 && given.dim(0) != 2) {
@@ -47,16 +53,38 @@ Status TransformGradient(GradientContext& c) {
   if (c.node().num_inputs() > 3) inputs.push_back(m.Number(transforms, 0.0));
   AttrMap attrs;
   for (const char* name : {"interpolation", "fill_mode"}) {
-    attrs.Set(name, *c.node().FindAttr(name));
+    if (const AttrValue* value = c.node().FindAttr(name); value != nullptr) attrs.Set(name, *value);
   }
-  c.set_input_grad(0, m.Op(c.node().op_name(), inputs, attrs));
+  const bool is_first = c.node().op_name() == kFirst;
+  c.set_input_grad(
+      0, m.Op(is_first ? "ImageProjectiveTransformV2" : c.node().op_name(), inputs, attrs));
   return m.status();
+}
+
+// The first version was in a library beside TensorFlow 1.15, so the instruction set lacks it.
+OpDef FirstDef() {
+  OpDef def;
+  def.name = kFirst;
+  def.inputs = {{.name = "images", .type_attr = "dtype"},
+                {.name = "transforms", .type = DType::kFloat}};
+  def.outputs = {{.name = "transformed_images", .type_attr = "dtype"}};
+  def.attrs = {{.name = "dtype",
+                .kind = AttrValue::Kind::kType,
+                .allowed_types = {DType::kUint8, DType::kInt32, DType::kInt64, DType::kHalf,
+                                  DType::kFloat, DType::kDouble}},
+               {.name = "interpolation", .kind = AttrValue::Kind::kString}};
+  return def;
 }
 
 }  // namespace
 }  // namespace thalweg
 
 THALWEG_OP(projective) {
+  CHECK(registry.Define(FirstDef(), nullptr, nullptr).ok());
+  registry.Op("ImageProjectiveTransform")
+      .Shape(TransformedShape)
+      .Gradient(TransformGradient)
+      .Doc("Images seen through a projective map, of the same size, black outside.");
   registry.Op("ImageProjectiveTransformV2")
       .Shape(TransformedShape)
       .Gradient(TransformGradient)

@@ -18,7 +18,8 @@ void ProjectiveReference(RefCall<double>& r) {
   const auto &x = r.in[0], &t = r.in[1];
   const double fill = r.in.size() > 3 ? r.in[3][0] : 0;
   const bool bilinear = r.Attr<std::string>("interpolation") == "BILINEAR";
-  const bool nearest = r.Attr<std::string>("fill_mode") == "NEAREST";
+  const bool nearest =
+      r.node->FindAttr("fill_mode") != nullptr && r.Attr<std::string>("fill_mode") == "NEAREST";
   Array<double> y(Shape{x.shape.dim(0), static_cast<int64_t>(r.in[2][0]),
                         static_cast<int64_t>(r.in[2][1]), x.shape.dim(3)});
   ForEachIndex(y.shape, [&](const std::vector<int64_t>& at) {
@@ -93,6 +94,26 @@ OpCase Cases(const std::string& op, std::vector<In> more) {
 TEST(ProjectiveTest, Nearest) {
   Cases("ImageProjectiveTransformV2", {}).Run();
   Cases("ImageProjectiveTransformV3", {In(Tensor::Scalar(3.0f))}).Run();
+}
+
+// The first version gives images of the size that they have.
+TEST(ProjectiveTest, First) {
+  OpCase("ImageProjectiveTransform")
+      .Reference([](RefCall<double>& r) {
+        Array<double> size(Shape{2});
+        size[0] = static_cast<double>(r.in[0].shape.dim(1));
+        size[1] = static_cast<double>(r.in[0].shape.dim(2));
+        r.in.push_back(size);
+        ProjectiveReference(r);
+      })
+      .NoGradient("it is that of the inverse map, see below")
+      .Try({In({2, 5, 6, 2}), kTwoImages}, {{"interpolation", "NEAREST"}})
+      .Try({In({2, 5, 6, 2}), kOne}, {{"interpolation", "NEAREST"}})
+      .Bad({In({5, 6, 2}), kOne}, {{"interpolation", "NEAREST"}}, Code::kInvalidArgument, "")
+      .Bad({In({1, 5, 6, 2}), In({1, 7})}, {{"interpolation", "NEAREST"}}, Code::kInvalidArgument,
+           "num_images x 8")
+      .Bad({In({1, 5, 6, 2}), kOne}, {{"interpolation", "CUBIC"}}, Code::kInvalidArgument, "CUBIC")
+      .Run();
 }
 
 TEST(ProjectiveTest, Bilinear) {

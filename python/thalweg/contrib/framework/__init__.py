@@ -14,35 +14,10 @@ from thalweg.compatibility.stand_ins import (
     prepend_name_scope,
     strip_name_scope,
 )
-from thalweg.contrib.framework import arg_scopes as arg_scope_module
-from thalweg.contrib.framework.arg_scopes import add_arg_scope, arg_scope, arg_scope_func_key, arg_scoped_arguments, current_arg_scope, has_arg_scope
+from thalweg.contrib.framework import arg_scopes as arg_scope_module, variables as variable_module
+from thalweg.contrib.framework.arg_scopes import *  # noqa: F403
 from thalweg.contrib.framework.record_input import RecordInput
-from thalweg.contrib.framework.variables import (
-    add_model_variable,
-    assert_global_step,
-    assert_or_get_global_step,
-    assign_from_checkpoint,
-    assign_from_checkpoint_fn,
-    assign_from_values,
-    assign_from_values_fn,
-    create_global_step,
-    filter_variables,
-    get_global_step,
-    get_local_variables,
-    get_model_variables,
-    get_or_create_global_step,
-    get_trainable_variables,
-    get_unique_variable,
-    get_variable_full_name,
-    get_variables,
-    get_variables_by_name,
-    get_variables_by_suffix,
-    get_variables_to_restore,
-    global_variable,
-    local_variable,
-    model_variable,
-    variable,
-)
+from thalweg.contrib.framework.variables import *  # noqa: F403
 from thalweg.control.control_flow import smart_cond
 from thalweg.control.critical_section import CriticalSection
 from thalweg.graph import graph, ops, tensor_util
@@ -174,15 +149,8 @@ def with_same_shape(expected_tensor: TensorLike, tensor: TensorLike) -> Tensor:
     return with_shape(expected_tensor.shape, tensor)
 
 
-__all__ = ["CriticalSection", "RecordInput", "add_arg_scope", "add_model_variable", "arg_scope", "arg_scope_func_key",
-           "arg_scope_module", "arg_scoped_arguments", "assert_global_step", "assert_or_get_global_step",
-           "assign_from_checkpoint", "assign_from_checkpoint_fn", "assign_from_values", "assign_from_values_fn",
-           "create_global_step", "current_arg_scope", "deprecated", "deprecated_arg_values", "deprecated_args",
-           "filter_variables", "get_global_step", "get_graph_from_inputs", "get_local_variables", "get_model_variables",
-           "get_or_create_global_step", "get_trainable_variables", "get_unique_variable", "get_variable_full_name",
-           "get_variables", "get_variables_by_name", "get_variables_by_suffix", "get_variables_to_restore",
-           "global_variable", "has_arg_scope", "init_from_checkpoint", "is_tensor", "list_variables", "load_checkpoint",
-           "load_variable", "local_variable", "model_variable", "nest", "prepend_name_scope", "smart_cond",
-           "strip_name_scope", "tensor_util", "variable"]
+__all__ = [*arg_scope_module.__all__, *variable_module.__all__, "CriticalSection", "RecordInput", "arg_scope_module", "deprecated",
+           "deprecated_arg_values", "deprecated_args", "get_graph_from_inputs", "init_from_checkpoint", "is_tensor", "list_variables",
+           "load_checkpoint", "load_variable", "nest", "prepend_name_scope", "smart_cond", "strip_name_scope", "tensor_util"]
 
 names.complete(globals())

@@ -117,3 +117,6 @@ def arg_scope(list_ops_or_scope: Sequence[Callable[..., object]] | Mapping[str, 
         yield scope
     finally:
         _stack.scopes.pop()
+
+
+__all__ = ["add_arg_scope", "arg_scope", "arg_scope_func_key", "arg_scoped_arguments", "current_arg_scope", "has_arg_scope"]

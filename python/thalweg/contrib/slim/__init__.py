@@ -1,42 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tw.contrib.slim: the layers and arg_scope under slim's name."""
+"""tw.contrib.slim: the layers and arg_scope under slim's name, and its providers of data."""
 from thalweg import losses, metrics
 from thalweg.base import names
-from thalweg.contrib.framework import (
-    add_arg_scope,
-    arg_scope,
-    arg_scope_func_key,
-    arg_scoped_arguments,
-    assign_from_checkpoint,
-    assign_from_checkpoint_fn,
-    assign_from_values,
-    assign_from_values_fn,
-    create_global_step,
-    current_arg_scope,
-    filter_variables,
-    get_global_step,
-    get_local_variables,
-    get_model_variables,
-    get_or_create_global_step,
-    get_trainable_variables,
-    get_unique_variable,
-    get_variables,
-    get_variables_by_name,
-    get_variables_by_suffix,
-    get_variables_to_restore,
-    global_variable,
-    has_arg_scope,
-    local_variable,
-    model_variable,
-    variable,
-)
+from thalweg.contrib.framework import arg_scopes, variables as _variables
+from thalweg.contrib.framework.arg_scopes import *  # noqa: F403
+from thalweg.contrib.framework.variables import *  # noqa: F403
 from thalweg.contrib.layers import *  # noqa: F403
+from thalweg.contrib.slim import data_decoder, data_provider, dataset, dataset_data_provider, parallel_reader, prefetch_queue, tfexample_decoder
 
-__all__ = ["add_arg_scope", "arg_scope", "arg_scope_func_key", "arg_scoped_arguments", "assign_from_checkpoint",
-           "assign_from_checkpoint_fn", "assign_from_values", "assign_from_values_fn", "create_global_step",
-           "current_arg_scope", "filter_variables", "get_global_step", "get_local_variables", "get_model_variables",
-           "get_or_create_global_step", "get_trainable_variables", "get_unique_variable", "get_variables",
-           "get_variables_by_name", "get_variables_by_suffix", "get_variables_to_restore", "global_variable", "has_arg_scope",
-           "local_variable", "losses", "metrics", "model_variable", "variable"]
+__all__ = [*arg_scopes.__all__, *_variables.__all__, "data_decoder", "data_provider", "dataset", "dataset_data_provider", "losses", "metrics",
+           "parallel_reader", "prefetch_queue", "tfexample_decoder"]
 
 names.complete(globals())

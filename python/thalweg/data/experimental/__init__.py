@@ -18,6 +18,7 @@ names.complete(globals(), {
     "data.experimental.iterator_states": "CheckpointInputPipelineHook make_saveable_from_iterator",
     "data.experimental.examples": "make_batched_features_dataset parse_example_dataset",
     "data.experimental.databases": "SqlDataset",
+    "data.experimental.lists": "from_list",
     "data.experimental.choosing": "choose_from_datasets rejection_resample sample_from_datasets unique",
     "control.type_specs": "OptionalStructure=OptionalSpec SparseTensorStructure=SparseTensorSpec TensorStructure=TensorSpec "
                           "Structure=TypeSpec"})
