@@ -68,16 +68,20 @@ double ValueBytes(DType dtype, const PartialShape& shape) {
   return bytes;
 }
 
-double CostModel::Static(const Node& node, int device) const {
-  const DeviceModel& model = machine_.device(device);
+std::vector<double> CostModel::Static(const Node& node) const {
   const double flops = IsOpen(node) ? 0 : CostOf(node).flops.value_or(0);
-  return model.node_seconds + std::max(flops / model.flops, KnownBytes(node) / model.bytes);
+  const double bytes = KnownBytes(node);
+  std::vector<double> seconds;
+  for (int d = 0; d < machine_.num_devices(); ++d) {
+    const DeviceModel& model = machine_.device(d);
+    seconds.push_back(model.node_seconds + std::max(flops / model.flops, bytes / model.bytes));
+  }
+  return seconds;
 }
 
 std::vector<double> CostModel::Seconds(const Node& node) const {
   const int num_devices = machine_.num_devices();
-  std::vector<double> seconds(static_cast<size_t>(num_devices));
-  for (int d = 0; d < num_devices; ++d) seconds[d] = Static(node, d);
+  std::vector<double> seconds = Static(node);
   if (measured_ == nullptr) return seconds;
   const std::map<std::string, double> measured = measured_->All(node.name());
   if (measured.empty()) return seconds;

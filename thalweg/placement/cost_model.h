@@ -55,8 +55,6 @@ class CostModel {
   explicit CostModel(const Machine& machine, const MeasuredCosts* measured = nullptr)
       : machine_(machine), measured_(measured) {}
 
-  // From shapes alone.
-  double Static(const Node& node, int device) const;
   // By device.
   std::vector<double> Seconds(const Node& node) const;
   double Seconds(const Node& node, int device) const { return Seconds(node)[device]; }
@@ -64,6 +62,9 @@ class CostModel {
   std::string Why(const Node& node, int device) const;
 
  private:
+  // From shapes alone.
+  std::vector<double> Static(const Node& node) const;
+
   const Machine& machine_;
   const MeasuredCosts* const measured_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// placement_benchmark [SECONDS]: predicted steps of three kinds of graphs on 2, 4 and 8 devices: all
-// nodes on one, dealt in turn, placed greedily, and searched for SECONDS (1). Then the time that
-// greedy placement takes for 36,000 nodes on 8 devices.
+// placement_benchmark [SECONDS]: predicted steps of three kinds of graphs on 2, 4 and 8 devices:
+// all nodes on one, dealt in turn, placed greedily, and searched for SECONDS (1). Then the time
+// that greedy placement takes for 36,000 nodes on 8 devices.
 //
 // The graphs are costs, not nodes: an Inception-like network for 32 pictures, an LSTM of four
 // layers unrolled over 40 steps, a wide-and-deep network whose tables are variables of 40 MB.

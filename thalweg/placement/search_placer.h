@@ -5,11 +5,11 @@
 //   const SearchedPlacement found = placer.Place(simulator);
 //   found.device_of_group, found.score.makespan
 //
-// It begins with the greedy placement, with `starts`, and with simple ones (all on one device, dealt
-// in turn, cut into stretches); the best of these is changed: a group to another device, one end of
-// a transfer to the other, a connected block. What is a little worse may be gone through, less and
-// less so; what comes back is the best that was seen. Where no more placements are possible than
-// may be tried, all are.
+// It begins with the greedy placement, with `starts`, and with simple ones (all on one device,
+// dealt in turn, cut into stretches); the best of these is changed: a group to another device, one
+// end of a transfer to the other, a connected block. What is a little worse may be gone through,
+// less and less so; what comes back is the best that was seen. Where no more placements are
+// possible than may be tried, all are.
 // Ownership: clock and simulator outlive the calls.
 // Threads: const members from any.
 // Errors: none; never worse than the greedy placement, whatever the budget.
