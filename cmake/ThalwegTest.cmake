@@ -1,7 +1,8 @@
-# thalweg_test(ROOM SRCS a_test.cc ... DEPS room ...)
+# thalweg_test(ROOM SRCS a_test.cc ... DEPS room ... [OWN_VERB])
 #
 # One test binary a room, bin/ROOM_test, one CTest test per gtest case, named ROOM:SUITE.CASE and labeled `unit`. The target
-# unit_tests builds all of them; the file unit_tests.txt in the build folder names their rooms, one a line.
+# unit_tests builds all of them; the file unit_tests.txt in the build folder names their rooms, one a line. OWN_VERB: needs what not every
+# machine has (a device's driver); a verb of ./dev installs that and runs the binary, and nobody else does.
 
 if(THALWEG_TESTS)
   include(GoogleTest)
@@ -13,7 +14,7 @@ function(thalweg_test ROOM)
   if(NOT THALWEG_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_VERB" "" "SRCS;DEPS" ${ARGN})
   thalweg_units(units ${ROOM}_test ${ARG_SRCS})
   add_executable(${ROOM}_test ${units})
   target_link_libraries(${ROOM}_test PRIVATE thalweg_flags GTest::gtest_main GTest::gmock)
@@ -22,6 +23,9 @@ function(thalweg_test ROOM)
   endforeach()
   target_compile_options(${ROOM}_test PRIVATE -O0)  # half the time to compile; the rooms, which do the work, are optimized
   thalweg_quick_test(${ROOM}_test)
+  if(ARG_OWN_VERB)
+    return()
+  endif()
   add_dependencies(unit_tests ${ROOM}_test)
   file(APPEND ${PROJECT_BINARY_DIR}/unit_tests.txt "${ROOM}\n")
   gtest_discover_tests(${ROOM}_test TEST_PREFIX ${ROOM}: DISCOVERY_MODE PRE_TEST

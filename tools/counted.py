@@ -37,7 +37,7 @@ def read_counts(output, status):
             passed = int(m[1])
         elif m := re.match(r"\[  FAILED  \] (\d+) tests?, listed below", line):
             failed = int(m[1])
-        elif re.match(r"(=+ |)(no tests ran|\d+ (passed|failed|skipped|deselected|errors?)\b)", line):  # pytest, ours
+        elif re.match(r"(=+ |)(no tests ran|\d+ (passed|failed|skipped|deselected|errors?)( in |,|$))", line):  # pytest, ours; not clang's
             found = {word.rstrip("s"): int(n) for n, word in re.findall(r"(\d+) (passed|failed|errors?)", line)}
             passed, failed = found.get("passed", 0), found.get("failed", 0) + found.get("error", 0)
     if passed is None and failed == 0:

@@ -252,10 +252,12 @@ dev_ucx() {
 dev_opencl() {
   at_most opencl 1 "$@"
   dev_setup opencl
-  build release devices_opencl_test opencl_device_test thalweg_package
-  counted "the OpenCL device" --min 0 -- build/release/bin/devices_opencl_test --gtest_filter="*${1:-}*"
-  counted "sessions on the OpenCL device" --min 0 -- build/release/bin/opencl_device_test --gtest_filter="*${1:-}*"
-  with_package counted "programs on the OpenCL device" -- $python -m pytest -q -p no:cacheprovider -k "${1:-}" tests/opencl
+  build release opencl_test opencl_session_test thalweg_package
+  local least=1
+  [[ -z ${1:-} ]] || least=0
+  counted "the OpenCL device" --min $least -- build/release/bin/opencl_test --gtest_filter="*${1:-}*"
+  counted "sessions on the OpenCL device" --min $least -- build/release/bin/opencl_session_test --gtest_filter="*${1:-}*"
+  with_package counted "programs on the OpenCL device" --min $least -- $python -m pytest -q -p no:cacheprovider -k "${1:-}" tests/opencl
 }
 
 dev_libraries() {

@@ -6,13 +6,13 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 
 import multi_worker_cases as cases
 import numpy as np
 import pytest
 import thalweg as tf
-from thalweg.cluster.local_cluster import create_local_cluster, free_ports
+from multi_worker_threads import each_worker, local_servers
+from thalweg.cluster.local_cluster import free_ports
 
 RECORDED = cases.recorded()
 OURS = [sys.executable, "-m", "thalweg.as_tensorflow"]
@@ -163,34 +163,10 @@ def test_the_chief_may_come_last(tmp_path):
 
 
 # ---- several workers in this process ----
-def each_worker(servers, program):
-    """What program(strategy, session_config, target) gave in a thread for each worker, or its error."""
-    found = {}
-    spec = tf.train.ClusterSpec({"worker": [server.target.split("//")[1] for server in servers]})
-
-    def run(i):
-        resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(spec, task_type="worker", task_id=i)
-        strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy(cluster_resolver=resolver)
-        config = strategy.update_config_proto(tf.ConfigProto(operation_timeout_in_ms=60000))
-        try:
-            with tf.Graph().as_default(), strategy.scope():
-                found[i] = program(i, strategy, config, servers[i].target)
-        except Exception as error:  # pylint: disable=broad-except
-            found[i] = error
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(servers))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(100)
-    return [found[i] for i in range(len(servers))]
-
-
 @pytest.fixture(name="servers", scope="module")
 def started_servers():
-    servers, _ = create_local_cluster(2, 0)
-    yield servers
-    for server in servers:
-        server.stop()
+    with local_servers(2) as servers:
+        yield servers
 
 
 def test_graphs_that_differ(servers):

@@ -33,6 +33,53 @@ def lenet(random, images):
     return dense(random, x, 32, 10)
 
 
+def normalized(x, size):
+    """Layer normalization of the last dimension."""
+    mean = tw.reduce_mean(x, -1, keepdims=True)
+    variance = tw.reduce_mean(tw.squared_difference(x, mean), -1, keepdims=True)
+    gain, shift = tw.Variable(np.ones(size, np.float32), use_resource=True), tw.Variable(np.zeros(size, np.float32), use_resource=True)
+    return (x - mean) * tw.rsqrt(variance + 1e-5) * gain + shift
+
+
+def transformer(random, images, layers=2, heads=2, width=16):
+    """An encoder over the rows of the images."""
+    def of_tokens(x, inputs, outputs):
+        return tw.reshape(dense(random, tw.reshape(x, [-1, inputs]), inputs, outputs), [-1, 8, outputs])
+
+    def split_heads(x):
+        return tw.transpose(tw.reshape(x, [-1, 8, heads, width // heads]), [0, 2, 1, 3])
+
+    x = of_tokens(tw.reshape(images, [-1, 8, 8]), 8, width)
+    for _ in range(layers):
+        h = normalized(x, width)
+        q, k, v = (split_heads(of_tokens(h, width, width)) for _ in range(3))
+        weights = tw.nn.softmax(tw.matmul(q, k, transpose_b=True) * (width / heads) ** -0.5)
+        x += of_tokens(tw.reshape(tw.transpose(tw.matmul(weights, v), [0, 2, 1, 3]), [-1, 8, width]), width, width)
+        h = of_tokens(normalized(x, width), width, 4 * width)
+        x += of_tokens(0.5 * h * (1.0 + tw.erf(h * np.float32(0.5 ** 0.5))), 4 * width, width)
+    return dense(random, tw.reduce_mean(normalized(x, width), 1), width, 10)
+
+
+def lstm(random, images, units=12):
+    """A recurrent net over the rows of the images, in a loop of the graph."""
+    def initializer(shape, dtype=None, partition_info=None):
+        return tw.constant(random.standard_normal(tuple(int(n) for n in shape)).astype(np.float32) * np.float32(0.3))
+
+    with tw.variable_scope("lstm", use_resource=True):
+        cell = tw.nn.rnn_cell.LSTMCell(units, initializer=initializer)
+        _, state = tw.nn.dynamic_rnn(cell, tw.reshape(images, [-1, 8, 8]), dtype=tw.float32)
+    return dense(random, state.h, units, 10)
+
+
+def wide_and_deep(random, images):
+    """Rows of tables by words of the images, beside a dense part."""
+    words = tw.cast(tw.clip_by_value(tw.reshape(images, [-1, 64])[:, :4] * 10.0 + 25.0, 0.0, 49.0), tw.int64)
+    table = variable(random, [50, 6], 6)
+    deep = tw.concat([tw.reshape(tw.nn.embedding_lookup(table, words), [-1, 24]), tw.reshape(images, [-1, 64])], 1)
+    wide = tw.reduce_sum(tw.nn.embedding_lookup(variable(random, [50, 10], 0), words), 1)
+    return wide + dense(random, tw.nn.relu(dense(random, deep, 88, 32)), 32, 10)
+
+
 def train(device, net, optimizer, steps):
     """Losses by step, and what the variables are in the end."""
     random = np.random.RandomState(3)
@@ -70,9 +117,10 @@ def test_an_mlp_learns_as_on_the_cpu(optimizer):
         np.testing.assert_allclose(a, b, rtol=1e-2, atol=2e-3)
 
 
-def test_lenet_learns_as_on_the_cpu():
-    expected, _ = train(CPU, lenet, OPTIMIZERS["momentum"], 15)
-    found, _ = train(GPU, lenet, OPTIMIZERS["momentum"], 15)
+@pytest.mark.parametrize("net, optimizer", [(lenet, "momentum"), (transformer, "adam"), (lstm, "adam"), (wide_and_deep, "adagrad")])
+def test_a_net_learns_as_on_the_cpu(net, optimizer):
+    expected, _ = train(CPU, net, OPTIMIZERS[optimizer], 15)
+    found, _ = train(GPU, net, OPTIMIZERS[optimizer], 15)
     assert found[-1] < found[0]
     np.testing.assert_allclose(found, expected, rtol=5e-3, atol=1e-3)
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "thalweg/base/status.h"
@@ -36,6 +37,17 @@ struct DeviceRequest {
   // Where a device may find operations, and look for kernels and add some. Both outlive it.
   const OpRegistry* ops = nullptr;
   KernelRegistry* kernels = nullptr;
+
+  // /job:JOB/replica:0/task:TASK/device:TYPE:INDEX
+  DeviceName NameOf(std::string_view type, int index) const {
+    DeviceName name;
+    name.job = job;
+    name.replica = 0;
+    name.task = task;
+    name.type = type;
+    name.index = index;
+    return name;
+  }
 };
 
 // An empty list where the machine has no such device.

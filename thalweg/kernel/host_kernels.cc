@@ -24,4 +24,20 @@ Status AddHostKernels(KernelRegistry& registry, std::string_view device_type) {
   return OkStatus();
 }
 
+Status ComputeOnHost(Kernel& kernel, const Context& ctx, Device& host, std::span<Tensor> values) {
+  std::vector<Operand> operands;
+  for (size_t i = 0; i < values.size(); ++i) {
+    operands.push_back(Operand::Make(0, static_cast<uint32_t>(i)));
+  }
+  StepContext step = ctx.step();
+  step.device = &host;
+  step.allocator = &host.host_allocator();
+  step.host_addressable = true;
+  Context inside;
+  inside.Bind(&step, ctx.tag());
+  inside.SetBase(0, values.data());
+  inside.SetOperands(operands.data(), ctx.num_inputs(), ctx.num_outputs());
+  return kernel.Compute(inside);
+}
+
 }  // namespace thalweg

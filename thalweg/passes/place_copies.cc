@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/passes/place_copies.h"
 
+#include <chrono>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "thalweg/base/clock.h"
 #include "thalweg/base/notification.h"
 #include "thalweg/kernel/memory_kind.h"
 #include "thalweg/passes/graph_copier.h"
@@ -12,16 +15,27 @@
 namespace thalweg {
 namespace {
 
+// A device that takes longer for one copy does not answer.
+constexpr std::chrono::seconds kLongestCopy{60};
+
 // The copy of a constant, when there is no step yet that it could belong to.
 Result<Tensor> CopyNow(Device& device, const Tensor& tensor) {
-  Result<Tensor> copy = Internal("the copy to ", device.full_name(), " never ended");
-  Notification ended;
-  device.CopyFromHost(tensor, [&](Result<Tensor> result) {
-    copy = std::move(result);
-    ended.Notify();
+  struct Copy {
+    Result<Tensor> made = Internal("not yet");
+    Notification ended;
+  };
+  const auto copy = std::make_shared<Copy>();  // the device's too: it may end after we have gone
+  device.CopyFromHost(tensor, [copy](Result<Tensor> result) {
+    copy->made = std::move(result);
+    copy->ended.Notify();
   });
-  ended.Wait();
-  return copy;
+  SystemClock clock;
+  if (!copy->ended.WaitUntil(clock, Deadline::After(clock, kLongestCopy))) {
+    return DeadlineExceeded("the copy of a constant, ", tensor.dtype(), tensor.shape(), ", to ",
+                            device.full_name(), " has not ended within ", kLongestCopy.count(),
+                            " s");
+  }
+  return copy->made;
 }
 
 class CopyPlacer {

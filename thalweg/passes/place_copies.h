@@ -9,7 +9,7 @@
 // ("NAME/to_host", "NAME/to_device"), whatever the number of readers. A constant is copied when the
 // step is compiled, and is a second Const: nothing is copied when the step runs.
 // Ownership: as pass.h; the device outlives the graph, whose constants may lie in its memory.
-// Threads: as pass.h: one; it waits for the copies of constants.
+// Threads: as pass.h: one; it waits for the copies of constants, a minute for each at most.
 // Errors: those of NodeMemory::Of, of the device's copies, and of the step's budget.
 #pragma once
 

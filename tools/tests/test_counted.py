@@ -22,12 +22,13 @@ import counted
     ("no tests ran in 0.00s", 4, (0, 1)),
     ("5 deselected in 0.02s", 5, (0, 0)),
     ("2 passed, 1 failed", 1, (2, 1)),
+    ("[  PASSED  ] 2 tests.\n1 error generated.", 0, (2, 0)),
     ("nothing of the kind", 0, (1, 0)),
     ("nothing of the kind", 1, (0, 1)),
     ("100% tests passed, 0 tests failed out of 7", 1, (7, 1)),
 ])
 def test_reads_summary(line, status, expected):
-    assert counted.read_counts(["noise 9 passed\n", line + "\n"], status) == expected
+    assert counted.read_counts(f"noise 9 passed\n{line}\n".splitlines(True), status) == expected
 
 
 def test_googletest_failures():

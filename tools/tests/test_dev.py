@@ -87,5 +87,5 @@ def test_scripts_are_sound():
 def test_packages_have_groups_that_setup_knows():
     with open(os.path.join(ROOT, "tools", "packages.txt")) as f:
         rows = [line.split() for line in f if line.strip() and not line.startswith("#")]
-    assert {group for group, _ in rows} == {"core", "tests", "cluster", "failures", "lint", "fuzz", "tensorboard", "ucx"}
+    assert {group for group, _ in rows} == {"core", "tests", "cluster", "failures", "lint", "fuzz", "opencl", "tensorboard", "ucx"}
     assert len(rows) == len({package for _, package in rows})

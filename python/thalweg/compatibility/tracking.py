@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import sys
 from typing import TYPE_CHECKING
-
-from thalweg.keras import loading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,18 +12,14 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def no_automatic_dependency_tracking_scope(obj: object) -> Iterator[None]:
+def no_automatic_dependency_tracking_scope(obj: Any) -> Iterator[None]:
     """with no_automatic_dependency_tracking_scope(layer): layers and variables that become attributes are not parts of it."""
-    layers = sys.modules.get(loading.NAME + ".engine.base_layer")
-    if layers is None:  # without models nothing is tracked when it becomes an attribute
-        yield
-        return
-    before = getattr(layers._DISABLE_TRACKING, "value", False)
-    layers._DISABLE_TRACKING.value = True
+    before = getattr(obj, "_setattr_tracking", True)
+    obj._setattr_tracking = False
     try:
         yield
     finally:
-        layers._DISABLE_TRACKING.value = before
+        obj._setattr_tracking = before
 
 
 def no_automatic_dependency_tracking(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,5 +32,5 @@ def no_automatic_dependency_tracking(method: Callable[..., Any]) -> Callable[...
 
 
 def NoDependency(value: Any) -> Any:
-    """A value that is to be an attribute and no part."""
+    """A value that is to be an attribute as it is, which Thalweg leaves as it is anyhow; a layer is a part all the same."""
     return value

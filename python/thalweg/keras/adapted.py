@@ -37,7 +37,7 @@ from thalweg.variables.variables import Variable, VariableAggregation, VariableS
 if TYPE_CHECKING:
     from types import ModuleType
 
-_training = threading.local()  # .now: what the calls around this one were told of `training`; .depth: how many these are
+_training = threading.local()  # .now: what the calls around this one were told of `training`
 
 
 def _library(path):
@@ -178,8 +178,7 @@ def _as_tensor(value):
 def _shape_of(tensor, computed):
     """The shape of an output: what the graph knows, and of the rest what the layer says."""
     known = tensor.shape
-    if computed is not None:
-        computed = tuple(d.value if isinstance(d, Dimension) else d for d in computed)
+    computed = _as_tuples(computed)
     if known.ndims is None:
         return computed
     if computed is None or len(computed) != known.ndims:
@@ -189,7 +188,7 @@ def _shape_of(tensor, computed):
 
 def _change_base_layer(module):
     Layer = module.Layer
-    before = {name: vars(Layer)[name] for name in ("__init__", "__call__", "_add_inbound_node")}
+    before = {name: vars(Layer)[name] for name in ("__init__", "__call__", "__setattr__", "_add_inbound_node")}
 
     def __init__(self, trainable=True, name=None, dtype=None, dynamic=False, **kwargs):
         if dynamic:
@@ -206,10 +205,8 @@ def _change_base_layer(module):
         kwargs.update(zip(names[2:], args))
         inputs = input_dictionaries.flat(self, inputs, kwargs)
         layer_containers.find(self, module)
-        depth = getattr(_training, "depth", 0)
-        if not depth:  # within another layer's call functions of TensorFlow are that layer's
+        if not inner_updates.is_within_call():  # there functions of TensorFlow are those of the layer that is being called
             inputs = operation_layers.wrapped(inputs)
-        _training.depth = depth + 1
         around = getattr(_training, "now", None)
         if "training" in kwargs and "training" not in names:  # for the layers within
             _training.now = kwargs.pop("training")
@@ -220,7 +217,7 @@ def _change_base_layer(module):
             inputs = _as_tensor(inputs)
             return nested_outputs.restored(self, lambda: inner_updates.noted(self, inputs, lambda: before["__call__"](self, inputs, **kwargs)))
         finally:
-            _training.now, _training.depth = around, depth
+            _training.now = around
             layer_containers.find(self, module)  # with those that its build() made
             if regularizer is not None:
                 self.__dict__["activity_regularizer"] = regularizer
@@ -234,7 +231,15 @@ def _change_base_layer(module):
                                     [_shape_of(t, c) for t, c in zip(outputs, computed)], arguments)
         operation_layers.keep(outputs)
 
-    for changed in (__init__, __call__, _add_inbound_node):
+    def __setattr__(self, name, value):
+        if self.__dict__.get("_setattr_tracking", True):
+            before["__setattr__"](self, name, value)
+            self.__dict__.get("_untracked", set()).discard(name)
+        else:  # see compatibility/tracking.py
+            object.__setattr__(self, name, value)
+            self.__dict__.setdefault("_untracked", set()).add(name)
+
+    for changed in (__init__, __call__, __setattr__, _add_inbound_node):
         setattr(Layer, changed.__name__, changed)
     add_metric = Layer.add_metric
     Layer.add_metric = lambda self, value, aggregation=None, name=None: add_metric(self, value, name)

@@ -11,12 +11,13 @@ from thalweg.saving import checkpoint_files
 from thalweg.training import object_checkpoints
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 _HDF5 = (".h5", ".keras", ".hdf5")
-# Attributes in which Keras keeps layers, variables and metrics for itself.
-INTERNAL = frozenset((
-    "_collected_trainable_weights", "_compile_metric_functions", "_compile_metrics", "_compile_weighted_metrics", "_feed_loss_fns",
+# Attributes in which Keras, and we (`inner_updates.py`), keep layers, variables and metrics beside those that lead to them.
+_INTERNAL = frozenset((
+    "_added_within", "_collected_trainable_weights", "_compile_metric_functions", "_compile_metrics", "_compile_weighted_metrics", "_feed_loss_fns",
     "_inbound_nodes", "_input_coordinates", "_input_layers", "_layers", "_layers_by_depth", "_metrics", "_network_nodes", "_nodes_by_depth",
     "_non_trainable_weights", "_outbound_nodes", "_output_coordinates", "_output_layers", "_output_loss_metrics", "_per_output_metrics",
     "_per_output_weighted_metrics", "_trainable_weights", "_weight_names", "loss_functions", "optimizer"))
@@ -27,15 +28,20 @@ def is_hdf5(path: object) -> bool:
     return os.fspath(path).endswith(_HDF5)
 
 
+def attributes(layer: Any) -> Iterator[Any]:
+    """(name, value) of the attributes by which a layer may lead to others: not those of Keras itself, nor those that were set within
+    tensorflow.python.training.tracking's no_automatic_dependency_tracking_scope."""
+    hidden = _INTERNAL.union(vars(layer).get("_untracked", ()))
+    return ((name, value) for name, value in list(vars(layer).items()) if name not in hidden)
+
+
 def parts(layer: Any, is_model: bool = False) -> dict[str, Any]:
     """{name: what a layer or model leads to}: weights, layers within, the optimizer of a model."""
     if is_model and layer._is_graph_network:
         found = _numbered(layer._layers)
     else:
         found = dict(vars(layer).get("_weight_names", {}))
-        for name, value in vars(layer).items():
-            if name not in INTERNAL and object_checkpoints._is_kept(value):
-                found[name] = value
+        found.update((name, value) for name, value in attributes(layer) if object_checkpoints._is_kept(value))
     if is_model and hasattr(getattr(layer, "optimizer", None), "_checkpoint_slots"):
         found["optimizer"] = layer.optimizer
     return found

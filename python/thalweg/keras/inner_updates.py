@@ -51,6 +51,11 @@ def _giving(kind, get):
     return got
 
 
+def is_within_call() -> bool:
+    """Whether a layer is being called."""
+    return bool(getattr(_calls, "open", ()))
+
+
 def noted(layer: Any, inputs: Any, called: Callable[[], Any]) -> Any:
     """What calling a layer gives; what the layers within it add meanwhile is filed under its inputs as well."""
     added: list[Any] = []

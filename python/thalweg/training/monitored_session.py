@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 USE_DEFAULT = object()
 # A worker that has gone away comes back: the session is made again.
 _PREEMPTED = (errors.AbortedError, errors.UnavailableError)
-# Of workers in step: how long one may be away while the session is made, which whoever has started it may start anew.
-_BACK_WITHIN_SECS = 30
+# As FailedOn of thalweg/cluster/collectives/step_word.h says it.
 _FAILED_ELSEWHERE = re.compile(r"the step of all workers has failed on (\S+):")
 
 
@@ -327,6 +326,9 @@ class _HookedSession:
 class _MonitoredSession(_HookedSession):
     """What MonitoredSession and SingularMonitoredSession share."""
 
+    # How it is told that a task is away while the session is made, and for how long that may be from then on.
+    _level, _back_within_secs = tw_logging.INFO, float("inf")
+
     def __init__(self, session_creator: SessionCreator, hooks: Sequence[SessionRunHook], should_recover: bool,
                  stop_grace_period_secs: float = 120) -> None:
         self._graph_was_finalized = graph_module.get_default_graph().finalized
@@ -340,7 +342,7 @@ class _MonitoredSession(_HookedSession):
 
     def _create(self):
         """The session itself, with its threads. Waits for tasks that are away."""
-        until, pause = self._waits_until(None), 0.05
+        until, back_by, pause = time.monotonic() + getattr(self._creator, "_max_wait_secs", 7200), None, 0.05
         while True:
             try:
                 self._session = self._creator.create_session()
@@ -352,17 +354,11 @@ class _MonitoredSession(_HookedSession):
                 return
             except _PREEMPTED as error:
                 self._abandon_session()
-                pause, until = min(pause * 2, 1.0), self._waits_until(until)
-                if not self._recovers or time.monotonic() + pause > until:
+                pause, back_by = min(pause * 2, 1.0), back_by or time.monotonic() + self._back_within_secs
+                if not self._recovers or time.monotonic() + pause > min(until, back_by):
                     raise
                 tw_logging.log(self._level, "An error was raised while a session was being created: %s. A new session will be made.", error)
                 time.sleep(pause)
-
-    _level = tw_logging.INFO
-
-    def _waits_until(self, until):
-        """Until when tasks are waited for that are away when the session is made; `until`: what it said last."""
-        return time.monotonic() + getattr(self._creator, "_max_wait_secs", 7200) if until is None else until
 
     def _abandon_session(self):
         """Ends a session whose tasks have gone away: what that fails with is known."""
@@ -523,18 +519,12 @@ class SynchronousSession(_MonitoredSession):
     """A MonitoredSession of a worker whose steps are one with those of other workers: it waits for them when it begins, but is not made anew
     when one has gone away, as the variables of the others would not begin anew with it."""
 
+    # Workers that have not started are waited for in the session's first steps; one that has gone away while it is made may be started anew.
+    _level, _back_within_secs = tw_logging.WARN, 30
+
     def __init__(self, session_creator: SessionCreator, hooks: Sequence[SessionRunHook]) -> None:
         super().__init__(session_creator, hooks, True)
         self._recovers = False
-
-    _level = tw_logging.WARN
-    _until = None
-
-    def _waits_until(self, until):
-        """Workers that have not started are waited for in the session's first steps; here are those that have gone away."""
-        if until is not None and self._until is None:
-            self._until = time.monotonic() + _BACK_WITHIN_SECS
-        return self._until or super()._waits_until(until)
 
     def __exit__(self, exception_type: type[BaseException] | None, exception_value: BaseException | None,
                  traceback: TracebackType | None) -> bool:

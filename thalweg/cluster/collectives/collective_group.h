@@ -66,9 +66,9 @@ class CollectiveGroups {
             CancellationManager* cancellation, FoundDone done) EXCLUDES(mutex_);
   void Forget(uint32_t session) EXCLUDES(mutex_);
 
-  // What members of a session wait for now, and whom it knows.
+  // The members of a session that wait for an answer of Find, and those of its groups.
   struct Sought {
-    int open = 0;      // members that wait for an answer of Find
+    int open = 0;      // how many wait
     int64_t size = 0;  // of the largest group whose members are not known; 0: all are
     std::vector<CollectiveGroup::Member> members;  // of all groups that are known
   };

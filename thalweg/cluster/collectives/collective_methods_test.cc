@@ -306,7 +306,7 @@ TEST_F(CollectiveMethodsTest, AStepThatHasFailedElsewhereFailsHere) {
   const Status why = FailedOn(StrCat(kTask, 1), OutOfRange("End of sequence"));
   EXPECT_TRUE(tell(9, why)->status().ok());
   ExpectError(waits, Code::kOutOfRange, "has failed on /job:worker/replica:0/task:1: End of");
-  EXPECT_EQ(step->ends()->Reason().code(), Code::kOutOfRange);
+  EXPECT_EQ(step->cancellation().Reason().code(), Code::kOutOfRange);
   EXPECT_TRUE(step->was_told());
   // One that has not begun here does not begin.
   EXPECT_TRUE(tell(10, why)->status().ok());
@@ -318,7 +318,7 @@ TEST_F(CollectiveMethodsTest, BuffersOfAFailedStepAreRefusedWhenTheOthersAreTold
   const std::shared_ptr<RpcStepRendezvous> step = *worker_->steps().Begin(9, "s", nullptr);
   step->Share();
   const Asked before = AskBuffer("src_incarnation: 77");
-  step->EndEarly(Internal("a detail"));
+  step->Abort(Internal("a detail"));
   const Asked after = AskBuffer("src_incarnation: 77");
   EXPECT_TRUE(before->waits());
   EXPECT_TRUE(after->waits());
@@ -342,10 +342,10 @@ TEST_F(CollectiveMethodsTest, AMemberThatHasRestartedEndsTheStepsOfItsFormerLife
   const std::shared_ptr<RpcStepRendezvous> step = *worker_->steps().Begin(9, "s", nullptr);
   step->Share();
   EXPECT_TRUE(ask(1, 11)->status().ok());  // another session of the same task
-  EXPECT_TRUE(step->ends()->Reason().ok());
+  EXPECT_TRUE(step->cancellation().Reason().ok());
   EXPECT_TRUE(ask(1, 12)->status().ok());
-  EXPECT_EQ(step->ends()->Reason().code(), Code::kAborted);
-  EXPECT_THAT(step->ends()->Reason().message(),
+  EXPECT_EQ(step->cancellation().Reason().code(), Code::kAborted);
+  EXPECT_THAT(step->cancellation().Reason().message(),
               HasSubstr("/job:worker/replica:0/task:1 has restarted"));
 }
 

@@ -86,8 +86,8 @@ class ExchangingKernel final : DoneSink {
     auto* const kernel = new ExchangingKernel(std::move(done));
     Done ends(kernel, 0);
     const bool begun =
-        kernel->cancelled_.Begin(cancellation, [port](const Status& why) { port->EndEarly(why); });
-    if (!begun) port->EndEarly(cancellation->Reason());
+        kernel->cancelled_.Begin(cancellation, [port](const Status& why) { port->Abort(why); });
+    if (!begun) port->Abort(cancellation->Reason());
     return ends;
   }
 
@@ -259,12 +259,12 @@ void CollectiveRendezvous::Exchange(uint32_t master, std::shared_ptr<BufferTrans
   // Shared: a callback can be copied.
   const auto shared = std::make_shared<Done>(
       ExchangingKernel::Make(ctx.step().cancellation, port, std::move(done)));
-  CancellationManager* const ends = port->ends();
-  groups_.Find(master, leader, asked, ends,
+  CancellationManager& ends = port->cancellation();
+  groups_.Find(master, leader, asked, &ends,
                [this, shared, port = std::move(port), &ctx, call = std::move(call),
                 timeout_seconds](Result<CollectiveGroups::Found> found) {
                  if (!found.ok()) {
-                   const CancellationManager& cancellation = *port->ends();
+                   const CancellationManager& cancellation = port->cancellation();
                    return std::move(*shared)(cancellation.IsCancelled() ? cancellation.Reason()
                                                                         : found.status());
                  }

@@ -39,9 +39,9 @@ class BufferTransport {
   virtual void RecvBuffer(const RendezvousKey& key, DType dtype, int64_t elements,
                           Rendezvous::RecvDone done) = 0;
   // Cancelled when the step ends early, here or where it is one with others.
-  virtual CancellationManager* ends() = 0;
+  virtual CancellationManager& cancellation() = 0;
   // Ends it early here: nobody waits for buffers any more.
-  virtual void EndEarly(const Status& why) = 0;
+  virtual void Abort(Status reason) = 0;
 
  protected:
   ~BufferTransport() = default;

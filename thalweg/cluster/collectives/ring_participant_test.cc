@@ -64,16 +64,15 @@ class SharedPort final : public BufferTransport {
     });
   }
   // The step has ended.
-  void Abort(const Status& why) {
-    rendezvous.Abort(why);
-    for (auto& [place, taken] : std::exchange(sent, {})) taken(why);
+  void Abort(Status reason) override {
+    rendezvous.Abort(reason);
+    for (auto& [place, taken] : std::exchange(sent, {})) taken(reason);
   }
   static std::string PlaceOf(const RendezvousKey& key) {
     return StrCat(key.edge, " ", key.destination);
   }
-  CancellationManager* ends() override { return &cancellation; }
-  void EndEarly(const Status& why) override { Abort(why); }
-  CancellationManager cancellation;
+  CancellationManager& cancellation() override { return cancellation_; }
+  CancellationManager cancellation_;
   LocalRendezvous rendezvous;
   std::map<std::string, Taken> sent;
   std::vector<std::string> names;

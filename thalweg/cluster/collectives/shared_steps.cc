@@ -72,7 +72,7 @@ SharedSteps::~SharedSteps() {
   stopping_.Cancel(Cancelled("the server is stopping"));
   environment_.timer().Remove(entry);  // no other is made any more
   MutexLock lock(mutex_);
-  while (calls_ > 0) changed_.Wait(mutex_);
+  while (calls_ > 0) changed_.Wait(mutex_);  // they are cancelled, and answered at once
 }
 
 SharedSteps::Watch::Watch(SharedSteps& shared, Watched what, End end)
@@ -96,6 +96,7 @@ void SharedSteps::Watch::Begin(int64_t step, Owed owed) {
 SharedSteps::Watch::~Watch() {
   MutexLock lock(shared_.mutex_);
   shared_.waits_.erase(ticket_);
+  // For one call of `owed` or `end_`, which wait for nothing.
   while (shared_.looked_at_.contains(ticket_)) shared_.changed_.Wait(shared_.mutex_);
 }
 
@@ -134,7 +135,7 @@ void SharedSteps::Look(uint64_t ticket) {
   {
     MutexLock lock(mutex_);
     const auto found = waits_.find(ticket);
-    if (found == waits_.end() || stopped_ || !looked_at_.insert(ticket).second) return;
+    if (found == waits_.end() || stopped_ || !BeginLook(ticket)) return;
     session = found->second.watch->what_.session;
     leader = found->second.watch->what_.leader;
     step = found->second.step;
@@ -156,7 +157,7 @@ void SharedSteps::Look(uint64_t ticket) {
   tasks.erase(peers_.self());
   Status ends;
   std::string text;
-  bool asks_how_far = false;
+  std::vector<std::string> asked_how_far;
   {
     MutexLock lock(mutex_);
     const auto found = waits_.find(ticket);
@@ -168,7 +169,11 @@ void SharedSteps::Look(uint64_t ticket) {
         wait.seen.try_emplace(task, Seen{.heard = now, .last = OkStatus()});
       }
       if (step != 0) ends = Judge(wait, sought, debts, now);
-      asks_how_far = step != 0 && now - wait.begun >= kAsksHowFarAfter;
+      const bool asks_how_far = step != 0 && now - wait.begun >= kAsksHowFarAfter;
+      for (auto& [task, seen] : wait.seen) {
+        if (!asks_how_far || peers_.KnownVersion(task) != PeerVersion::kThalweg) continue;
+        if (!std::exchange(seen.asked, true)) asked_how_far.push_back(task);
+      }
       if (ends.ok() && now - wait.begun >= kSpeaksAfter && now >= spoken_ + kSpeaksEvery) {
         spoken_ = now;
         text = Missing(wait, {tasks.begin(), tasks.end()}, debts, now);
@@ -176,17 +181,19 @@ void SharedSteps::Look(uint64_t ticket) {
     }
   }
   if (!text.empty()) environment_.logger().Warning(text);
-  for (const std::string& task : tasks) {
-    Ask(task);
-    if (asks_how_far && peers_.KnownVersion(task) == PeerVersion::kThalweg) AskHowFar(task, step);
-  }
+  for (const std::string& task : tasks) Ask(task);
+  for (const std::string& task : asked_how_far) AskHowFar(task, step);
   if (!ends.ok()) EndWait(ticket, ends);
+  EndLook(ticket);
+}
+
+void SharedSteps::EndLook(uint64_t ticket) {
   MutexLock lock(mutex_);
   looked_at_.erase(ticket);
   changed_.NotifyAll();
 }
 
-// The caller has put the ticket into `looked_at_`.
+// Between BeginLook and EndLook.
 void SharedSteps::EndWait(uint64_t ticket, const Status& why) {
   Watch* watch = nullptr;
   {
@@ -261,7 +268,7 @@ std::string SharedSteps::Missing(const Wait& wait, const std::vector<std::string
     const std::string place = StrCat(task, " (", peers_.AddressOf(task), ")");
     if (!seen.last.ok()) {
       AddPart(StrCat(place, " does not answer: ", seen.last.message()), &missing);
-    } else if (seen.asked && !seen.begun) {
+    } else if (!seen.begun.value_or(true)) {
       AddPart(StrCat(place, " has not begun it"), &missing);
     }
   }
@@ -332,30 +339,31 @@ void SharedSteps::AskHowFar(const std::string& task, int64_t step) {
   peers_.CallAside(task, "RecvBuf", **request, pb::RecvBufResponse::Descriptor(),
                    {.timeout = kSilentFor, .cancellation = &stopping_},
                    [this, task, step](const Result<OwnedMessage>& answer) {
-                     if (answer.ok()) TakeState(task, step, DecodeStepReply(**answer));
+                     TakeState(task, step, answer);
                      EndCall();
                    });
 }
 
-void SharedSteps::TakeState(const std::string& task, int64_t step, const Result<StepReply>& state) {
-  if (!state.ok()) return;
-  std::vector<uint64_t> ended;
+void SharedSteps::TakeState(const std::string& task, int64_t step,
+                            const Result<OwnedMessage>& answer) {
+  const Result<StepReply> state = answer.ok() ? DecodeStepReply(**answer) : answer.status();
+  uint64_t ticket = 0;
   {
     MutexLock lock(mutex_);
-    for (auto& [ticket, wait] : waits_) {
-      const auto found = wait.seen.find(task);
-      if (wait.step != step || found == wait.seen.end()) continue;
-      found->second.asked = true;
-      found->second.begun = state->begun;
-      if (!state->failed.ok() && looked_at_.insert(ticket).second) ended.push_back(ticket);
-    }
+    const auto at = std::ranges::find_if(
+        waits_, [step](const auto& entry) { return entry.second.step == step; });
+    if (at == waits_.end()) return;
+    const auto found = at->second.seen.find(task);
+    if (found == at->second.seen.end()) return;
+    found->second.asked = false;
+    if (!state.ok()) return;
+    found->second.begun = state->begun;
+    // One that is looked at now is asked for again.
+    if (state->failed.ok() || !BeginLook(at->first)) return;
+    ticket = at->first;
   }
-  for (const uint64_t ticket : ended) {
-    EndWait(ticket, state->failed);
-    MutexLock lock(mutex_);
-    looked_at_.erase(ticket);
-    changed_.NotifyAll();
-  }
+  EndWait(ticket, state->failed);
+  EndLook(ticket);
 }
 
 void SharedSteps::Hear(const StepWord& word) {

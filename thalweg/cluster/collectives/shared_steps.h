@@ -21,6 +21,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -92,9 +93,9 @@ class SharedSteps {
     TimePoint heard{};
     int failures = 0;  // in a row
     bool answered = false;
-    bool asked = false;  // it has said whether it has begun the step
-    bool begun = false;
-    Status last;  // of the last call
+    bool asked = false;         // how far it is, and has not said so yet
+    std::optional<bool> begun;  // whether it has begun the step, as it said last
+    Status last;                // of the last call
   };
   struct Wait {
     Watch* watch = nullptr;
@@ -110,9 +111,12 @@ class SharedSteps {
   void Look(uint64_t ticket) EXCLUDES(mutex_);
   void Ask(const std::string& task) EXCLUDES(mutex_);
   void TakeStatus(const std::string& task, const Result<OwnedMessage>& answer) EXCLUDES(mutex_);
+  // What a ticket's callbacks are called between: its watch stays until EndLook.
+  bool BeginLook(uint64_t ticket) REQUIRES(mutex_) { return looked_at_.insert(ticket).second; }
+  void EndLook(uint64_t ticket) EXCLUDES(mutex_);
   void EndWait(uint64_t ticket, const Status& why) EXCLUDES(mutex_);
   void AskHowFar(const std::string& task, int64_t step) EXCLUDES(mutex_);
-  void TakeState(const std::string& task, int64_t step, const Result<StepReply>& state)
+  void TakeState(const std::string& task, int64_t step, const Result<OwnedMessage>& answer)
       EXCLUDES(mutex_);
   void TellOne(const std::string& task, const std::shared_ptr<Telling>& telling) EXCLUDES(mutex_);
   bool IsGone(const std::string& task, const Seen& seen, TimePoint now) const REQUIRES(mutex_);

@@ -50,26 +50,38 @@ class LastLine : public LogSink {
   std::string line_ GUARDED_BY(mutex_);
 };
 
-// Another task: it says who it is, and how far a step is.
+// Another task: it says who it is, and how far a step is, or nothing.
 class OtherTask {
  public:
   explicit OtherTask(const std::string& address) {
     Result<std::unique_ptr<RpcServer>> started = RpcServer::Start(
-        {.address = address}, [this](const std::shared_ptr<IncomingCall>& call) { Answer(*call); });
+        {.address = address}, [this](const std::shared_ptr<IncomingCall>& call) { Answer(call); });
     EXPECT_TRUE(started.ok()) << started.status().ToString();
     if (started.ok()) server_ = *std::move(started);
+  }
+  // A server stops when all calls are answered.
+  ~OtherTask() {
+    MutexLock lock(mutex_);
+    for (const auto& call : unanswered_) call->Answer(Unavailable("the test is over"));
   }
   int port() const { return server_->port(); }
   void Stop() { server_->Stop(std::chrono::nanoseconds(0)); }
 
   std::atomic<int> calls{0};
   std::atomic<bool> has_begun{false};
+  std::atomic<bool> has_failed{false};
+  std::atomic<bool> is_silent{false};
   std::atomic<uint64_t> incarnation{8};
   std::atomic<int64_t> told{0};  // the step that has failed
 
  private:
-  void Answer(IncomingCall& call) {
+  void Answer(const std::shared_ptr<IncomingCall>& asked) {
     ++calls;
+    IncomingCall& call = *asked;
+    if (is_silent) {
+      MutexLock lock(mutex_);
+      return unanswered_.push_back(asked);
+    }
     if (call.method().ends_with("/RecvBuf")) {
       const Result<OwnedMessage> request =
           ParseMessage(pb::RecvBufRequest::Descriptor(), std::string(call.request()));
@@ -78,7 +90,9 @@ class OtherTask {
       ASSERT_TRUE(word.ok());
       EXPECT_EQ(word->task, kSelf);
       if (!word->failed.ok()) told = word->step;
-      return call.Answer(Serialize(**EncodeStepReply({.begun = has_begun})));
+      const Status failed =
+          has_failed ? FailedOn("/job:worker/task:2", Internal("no")) : OkStatus();
+      return call.Answer(Serialize(**EncodeStepReply({.begun = has_begun, .failed = failed})));
     }
     const Result<OwnedMessage> status =
         ParseText(pb::GetStatusResponse::Descriptor(),
@@ -89,6 +103,8 @@ class OtherTask {
     call.Answer(Serialize(**status));
   }
 
+  Mutex mutex_;
+  std::vector<std::shared_ptr<IncomingCall>> unanswered_ GUARDED_BY(mutex_);
   std::unique_ptr<RpcServer> server_;
 };
 
@@ -108,23 +124,24 @@ class SharedStepsTest : public ::testing::Test {
     shared_ = std::make_unique<SharedSteps>(*environment_, *peers_, *groups_);
   }
 
-  // The watch of a step that waits for the other task.
-  void Wait() {
+  // The watch of a step that waits for the other task: for a buffer, or as its groups say.
+  void Wait(bool is_owed = true) {
     watch_.emplace(*shared_, SharedSteps::Watched{.session = 3, .leader = std::string(kOther)},
                    [this](const Status& why) {
                      why_ = why;
                      ended_.Notify();
                    });
-    watch_->Begin(7, [] {
+    watch_->Begin(7, [is_owed] {
+      if (!is_owed) return std::vector<SharedSteps::Debt>();
       return std::vector<SharedSteps::Debt>{{std::string(kOther), "a buffer"}};
     });
   }
-  // Lets time pass until it is so: answers come when they come.
+  // Lets time pass until it is so, slowly enough for answers to come before they are missed.
   template <class F>
   bool Comes(F is_so) {
     for (int i = 0; i < 2000; ++i) {
       if (is_so()) return true;
-      clock_.Advance(std::chrono::milliseconds(500));
+      clock_.Advance(std::chrono::milliseconds(100));
       SystemClock real;
       Notification never;
       (void)never.WaitUntil(real, Deadline::After(real, std::chrono::milliseconds(5)));
@@ -154,6 +171,60 @@ TEST_F(SharedStepsTest, ATaskThatEndsIsNamed) {
   ended_.Wait();
   EXPECT_EQ(why_.code(), Code::kUnavailable);
   EXPECT_THAT(why_.message(), AllOf(HasSubstr(std::string(kOther)), HasSubstr("has ended")));
+}
+
+TEST_F(SharedStepsTest, ATaskThatFallsSilentIsNamed) {
+  Wait();
+  ASSERT_TRUE(Comes([&] { return peers_->KnownVersion(kOther).has_value(); }));
+  other_->is_silent = true;
+  ASSERT_TRUE(Comes([&] { return HasEnded(); }));
+  ended_.Wait();
+  EXPECT_EQ(why_.code(), Code::kUnavailable);
+  EXPECT_THAT(why_.message(), AllOf(HasSubstr(std::string(kOther)), HasSubstr("has not answered")));
+}
+
+TEST_F(SharedStepsTest, AStepThatHasFailedWhereItIsAskedForEnds) {
+  other_->has_failed = true;
+  Wait();
+  ASSERT_TRUE(Comes([&] { return HasEnded(); }));
+  ended_.Wait();
+  EXPECT_EQ(why_.code(), Code::kInternal);
+  EXPECT_THAT(why_.message(), HasSubstr("has failed on /job:worker/task:2: no"));
+}
+
+TEST_F(SharedStepsTest, AMemberThatHasRestartedIsNamed) {
+  CollectiveGroups::Answered instance;  // its leader, this task, does not answer
+  groups_->set_ask_self([&](std::string_view method, const Message&, CancellationManager*,
+                            CollectiveGroups::Answered done) {
+    if (method != "CompleteGroup") return std::swap(instance, done);
+    Result<OwnedMessage> group =
+        ParseText(pb::CompleteGroupResponse::Descriptor(),
+                  StrCat("device_attributes { name: '", kSelf, "/device:CPU:0' incarnation: 7 } ",
+                         "device_attributes { name: '", kOther, "/device:CPU:0' incarnation: 8 }"));
+    done(std::move(group));
+  });
+  CollectiveCall call;
+  call.kind = CollectiveKind::kReduce;
+  call.keys = {.group_size = 2, .group_key = 1, .instance_key = 5};
+  call.dtype = DType::kFloat;
+  call.device = *DeviceName::Parse(StrCat(kSelf, "/device:CPU:0"));
+  call.value = Tensor::Vector<float>({1, 2});
+  CancellationManager cancellation;
+  Notification found;
+  groups_->Find(3, std::string(kSelf), call, &cancellation,
+                [&](const Result<CollectiveGroups::Found>&) { found.Notify(); });
+  ASSERT_TRUE(Comes([&] { return groups_->SoughtBy(3).members.size() == 2; }));
+  Wait(/*is_owed=*/false);
+  const int calls = other_->calls;
+  ASSERT_TRUE(Comes([&] { return other_->calls >= calls + 2; }));
+  EXPECT_FALSE(HasEnded());
+  other_->incarnation = 9;
+  ASSERT_TRUE(Comes([&] { return HasEnded(); }));
+  ended_.Wait();
+  EXPECT_EQ(why_.code(), Code::kAborted);
+  EXPECT_THAT(why_.message(), AllOf(HasSubstr(std::string(kOther)), HasSubstr("has restarted")));
+  instance(Cancelled("the step has ended"));
+  found.Wait();
 }
 
 TEST_F(SharedStepsTest, WhatATaskToldBeforeItEndedIsSaid) {

@@ -52,35 +52,38 @@ class Companions {
       : self_(self),
         steps_(steps),
         session_(session),
-        watch_(steps, {.session = session, .leader = std::move(leader)},
-               [&ends](const Status& why) { ends.Cancel(why); }) {}
+        end_([&ends](const Status& why) { ends.Cancel(why); }),
+        watch_(steps, {.session = session, .leader = std::move(leader)}, end_) {}
 
-  void Begin(int64_t id, const std::shared_ptr<RpcStepRendezvous>& rendezvous,
-             CancellationManager& ends) {
+  void Begin(int64_t id, const std::shared_ptr<RpcStepRendezvous>& rendezvous) {
     watch_.Begin(id, [rendezvous] { return rendezvous->Owed(); });
-    const auto end = [&ends](const Status& why) { ends.Cancel(why); };
-    if (!ended_.Begin(rendezvous->ends(), end)) end(rendezvous->ends()->Reason());
+    CancellationManager& elsewhere = rendezvous->cancellation();
+    if (!ended_.Begin(&elsewhere, end_)) end_(elsewhere.Reason());
   }
   // Called once, when the step fails; the first to know tells the others.
   void Tell(int64_t id, int64_t graph_key, RpcStepRendezvous& rendezvous, const Status& why) {
     if (rendezvous.was_told()) return;
     told_ = std::make_shared<Notification>();
-    const Status word = FailedOn(self_, why);
-    steps_.Tell({.step = id, .graph_key = graph_key, .failed = word}, session_,
-                [told = told_, word, step = rendezvous.shared_from_this()] {
+    word_ = FailedOn(self_, why);
+    steps_.Tell({.step = id, .graph_key = graph_key, .failed = word_}, session_,
+                [told = told_, word = word_, step = rendezvous.shared_from_this()] {
                   step->LetGo(word);
                   told->Notify();
                 });
   }
-  // When the step has ended and the others know it.
-  void AwaitTold() {
+  // What the others were told, when they know it or half a second has passed (SharedSteps::Tell);
+  // ok: nothing. Tell does not run and will not any more.
+  Status AwaitTold() {
     if (told_ != nullptr) told_->Wait();
+    return word_;
   }
 
  private:
   const std::string& self_;
   SharedSteps& steps_;
   const uint32_t session_;
+  const SharedSteps::Watch::End end_;
+  Status word_;
   std::shared_ptr<Notification> told_;
   SharedSteps::Watch watch_;
   ScopedCancellation ended_;
@@ -109,7 +112,7 @@ struct RpcStepRunner::Step {
 
   void Begin(std::shared_ptr<RpcStepRendezvous> begun) {
     rendezvous = std::move(begun);
-    if (companions) companions->Begin(id, rendezvous, ends);
+    if (companions) companions->Begin(id, rendezvous);
     if (!aborts.Begin(&ends, [this](const Status& why) { Abort(why); })) Abort(ends.Reason());
   }
   void Abort(const Status& why) {
@@ -269,9 +272,8 @@ Status RpcStepRunner::End(Step& step) {
   Status why;
   if (step.companions) {
     step.aborts.End();
-    step.companions->AwaitTold();
-    if (!step.ends.Reason().ok()) why = FailedOn(context_.peers.self(), step.ends.Reason());
-    if (step.rendezvous->was_told()) why = step.ends.Reason();
+    why = step.companions->AwaitTold();
+    if (why.ok()) why = step.ends.Reason();  // as another task has told it
     step.companions.reset();
   }
   Status status = step.ends.Reason();

@@ -385,7 +385,7 @@ void RpcStepRendezvous::Abort(Status reason) {
 Result<std::shared_ptr<RpcStepRendezvous>> RpcStepTable::FindLocked(int64_t id) {
   if (const auto found = steps_.find(id); found != steps_.end()) return found->second;
   if (const auto found = ended_.find(id); found != ended_.end()) {
-    if (!found->second.why.ok()) return found->second.why;
+    if (!found->second.ok()) return found->second;
     return Aborted("step ", id, " has ended on ", peers_.self());
   }
   if (steps_.size() >= kMostOpenSteps) {
@@ -411,7 +411,7 @@ Result<std::shared_ptr<RpcStepRendezvous>> RpcStepTable::Begin(
 }
 
 void RpcStepTable::MarkEnded(int64_t id, const std::string& session, Status why) {
-  if (!ended_.try_emplace(id, End{std::move(why), clock_.Now()}).second) return;
+  if (!ended_.try_emplace(id, std::move(why)).second) return;
   std::deque<Ended>& ended = ended_of_[session];
   ended.push_back({id, clock_.Now()});
   if (ended.size() <= kRememberedSteps) return;
@@ -447,7 +447,8 @@ bool RpcStepTable::Fail(int64_t id, const Status& why) {
   }
   if (step == nullptr) return true;
   step->NoteTold();
-  step->ends()->Cancel(why);  // first: it is the reason of whoever runs the step, and erases it
+  step->cancellation().Cancel(
+      why);  // first: it is the reason of whoever runs the step, and erases it
   step->Abort(why);
   step->LetGo(why);
   return !has_begun;
@@ -460,7 +461,7 @@ StepReply RpcStepTable::StateOf(int64_t id) {
   }
   const auto found = ended_.find(id);
   if (found == ended_.end()) return {};
-  return {.begun = true, .failed = found->second.why};
+  return {.begun = true, .failed = found->second};
 }
 
 void RpcStepTable::EraseAll(const Status& reason) {

@@ -60,7 +60,7 @@ class RpcStepRendezvous : public Rendezvous,
 
   int64_t id() const { return id_; }
   // Cancelling it ends what runs and waits of the step in this task.
-  CancellationManager& cancellation() { return cancellation_; }
+  CancellationManager& cancellation() override { return cancellation_; }
 
   Status Send(const RendezvousKey& key, Delivery delivery) override {
     return here_.Send(key, std::move(delivery));
@@ -110,8 +110,6 @@ class RpcStepRendezvous : public Rendezvous,
   }
   // Who owes buffers, or has not taken them yet.
   std::vector<SharedSteps::Debt> Owed() EXCLUDES(mutex_);
-  CancellationManager* ends() override { return &cancellation_; }
-  void EndEarly(const Status& why) override { Abort(why); }
   void SendBuffer(const RendezvousKey& key, Tensor value, Taken taken) override EXCLUDES(mutex_);
   void RecvBuffer(const RendezvousKey& key, DType dtype, int64_t elements, RecvDone done) override;
   StepSnapshot Describe(Clock::TimePoint now) EXCLUDES(mutex_);
@@ -237,11 +235,8 @@ class RpcStepTable {
   Clock& clock_;
   Mutex mutex_;
   std::unordered_map<int64_t, std::shared_ptr<RpcStepRendezvous>> steps_ GUARDED_BY(mutex_);
-  struct End {
-    Status why;  // ok: what others need not know
-    Clock::TimePoint time;
-  };
-  std::unordered_map<int64_t, End> ended_ GUARDED_BY(mutex_);
+  // With what they have failed, for others that ask; ok: what these need not know.
+  std::unordered_map<int64_t, Status> ended_ GUARDED_BY(mutex_);
   std::map<std::string, std::deque<Ended>> ended_of_ GUARDED_BY(mutex_);
 };
 

@@ -125,7 +125,7 @@ Result<OwnedMessage> Worker::HearOfStep(const Message& request) {
 // A member that has restarted takes part no more in the steps that it has begun.
 void Worker::EndSharedSteps(const Status& why) {
   for (const std::shared_ptr<RpcStepRendezvous>& step : steps_.List()) {
-    if (step->is_shared()) step->EndEarly(why);
+    if (step->is_shared()) step->Abort(why);
   }
 }
 

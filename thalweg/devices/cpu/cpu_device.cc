@@ -8,14 +8,8 @@ namespace thalweg {
 Result<std::vector<std::unique_ptr<Device>>> MakeCpuDevices(const DeviceRequest& request) {
   std::vector<std::unique_ptr<Device>> devices;
   for (int i = 0; i < request.cpu_devices; ++i) {
-    DeviceName name;
-    name.job = request.job;
-    name.replica = 0;
-    name.task = request.task;
-    name.type = kCpu;
-    name.index = i;
-    devices.push_back(
-        std::make_unique<CpuDevice>(std::move(name), request.incarnation, request.host_allocator));
+    devices.push_back(std::make_unique<CpuDevice>(request.NameOf(kCpu, i), request.incarnation,
+                                                  request.host_allocator));
   }
   return devices;
 }

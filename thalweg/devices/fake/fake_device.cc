@@ -10,7 +10,7 @@
 namespace thalweg {
 namespace {
 
-// The host as the kernels inside see it.
+// The host as the kernels inside see it; devices are leaves, so it is none of devices/cpu.
 class InsideDevice : public Device {
  public:
   InsideDevice(DeviceName name, uint64_t incarnation, AllocatorPtr allocator)
@@ -82,15 +82,9 @@ Result<std::vector<std::unique_ptr<Device>>> MakeFakeDevices(const DeviceRequest
     RETURN_IF_ERROR(AddFakeKernels(*request.ops, *request.kernels));
   }
   for (int i = 0; i < count->second; ++i) {
-    DeviceName name;
-    name.job = request.job;
-    name.replica = 0;
-    name.task = request.task;
-    name.type = kFake;
-    name.index = i;
     ASSIGN_OR_RETURN(auto memory, FakeMemory::Make(request.host_allocator->Stats().limit));
     devices.push_back(std::make_unique<FakeDevice>(
-        std::move(name), request.incarnation, std::move(memory), request.host_allocator,
+        request.NameOf(kFake, i), request.incarnation, std::move(memory), request.host_allocator,
         request.kernels == nullptr ? none : *request.kernels));
   }
   return devices;

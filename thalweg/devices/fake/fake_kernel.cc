@@ -30,22 +30,10 @@ class FakeKernel : public Kernel {
   Status Compute(Context& ctx) override {
     const int num_inputs = ctx.num_inputs();
     std::vector<Tensor> values(static_cast<size_t>(num_inputs + ctx.num_outputs()));
-    std::vector<Operand> operands;
-    for (size_t i = 0; i < values.size(); ++i) {
-      operands.push_back(Operand::Make(0, static_cast<uint32_t>(i)));
-    }
     for (int i = 0; i < num_inputs; ++i) {
       ASSIGN_OR_RETURN(values[i], Readable(ctx.input(i), i));
     }
-    StepContext step = ctx.step();
-    step.device = &device_.inside();
-    step.allocator = &device_.host_allocator();
-    step.host_addressable = true;
-    Context inside;
-    inside.Bind(&step, ctx.tag());
-    inside.SetBase(0, values.data());
-    inside.SetOperands(operands.data(), num_inputs, ctx.num_outputs());
-    RETURN_IF_ERROR(kernel_->Compute(inside));
+    RETURN_IF_ERROR(ComputeOnHost(*kernel_, ctx, device_.inside(), values));
     for (int o = 0; o < ctx.num_outputs(); ++o) {
       ASSIGN_OR_RETURN(Tensor output, Stored(ctx, values[num_inputs + o], o, values));
       ctx.set_output(o, std::move(output));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "thalweg/devices/opencl/conv_panels.h"
 #include "thalweg/devices/opencl/image_windows.h"
 #include "thalweg/devices/opencl/opencl_kernel.h"
+#include "thalweg/devices/opencl/panels.h"
 #include "thalweg/devices/opencl/reduction.h"
 #include "thalweg/devices/opencl/register_kernels.h"
 #include "thalweg/tensor/integers.h"
@@ -10,8 +12,8 @@
 namespace thalweg {
 namespace {
 
-// A work item for an element of what is made. With NHWC neighbors are neighboring channels, so that
-// they read neighboring elements of the filter.
+// Of cards: a work item for an element of what is made. With NHWC neighbors are neighboring
+// channels, so that they read neighboring elements of the filter.
 constexpr const char* kConvSource = R"(
 __kernel void forward(__global const float* xb, ulong x0, __global const float* fb, ulong f0,
                       __global float* yb, ulong y0, uint n, Slide s) {
@@ -35,7 +37,7 @@ __kernel void forward(__global const float* xb, ulong x0, __global const float* 
   yb[y0 + i] = sum;
 }
 
-__kernel void gradient_of_input(__global const float* fb, ulong f0, __global const float* gb, ulong g0,
+__kernel void gradient_of_input(__global const float* gb, ulong g0, __global const float* fb, ulong f0,
                                 __global float* xb, ulong x0, uint n, Slide s) {
   const uint i = get_global_id(0);
   if (i >= n) return;
@@ -80,8 +82,19 @@ __kernel void gradient_of_filter(__global const float* xb, ulong x0, __global co
 }
 )";
 
-Result<cl::KernelId> CompileConv(const KernelConstruction& c, const char* name) {
-  return Compile(c, StrCat(kImageWindowsSource, kConvSource), name);
+enum class Conv { kForward, kInputGradient, kFilterGradient };
+
+Result<cl::KernelId> CompileConv(const KernelConstruction& c, Conv conv) {
+  if (OpenClOf(c).computes_by_panels()) {
+    const int backward = conv == Conv::kInputGradient ? 1 : 0;
+    const std::string source = StrCat("#define BACKWARD ", backward, "\n", kImageWindowsSource,
+                                      kPanelsSource, kConvPanelsSource);
+    return Compile(c, source, conv == Conv::kFilterGradient ? "gradient_of_filter" : "make_pixels");
+  }
+  return Compile(c, StrCat(kImageWindowsSource, kConvSource),
+                 conv == Conv::kForward         ? "forward"
+                 : conv == Conv::kInputGradient ? "gradient_of_input"
+                                                : "gradient_of_filter");
 }
 
 Result<ImageWindows> WindowsOf(const WindowAttributes& attributes, const Shape& image,
@@ -106,55 +119,47 @@ Status CheckGradient(const ImageWindows& windows, const Shape& gradient) {
                          ", got ", gradient);
 }
 
-class ConvOpenCl : public Kernel {
+// The output, or the gradient of the input: each pixel of it is made of a window of `from`.
+class ConvPixels : public Kernel {
  public:
-  ConvOpenCl(cl::KernelId kernel, WindowAttributes attributes)
-      : kernel_(kernel), attributes_(std::move(attributes)) {}
+  ConvPixels(cl::KernelId kernel, WindowAttributes attributes, Conv conv)
+      : kernel_(kernel), attributes_(std::move(attributes)), conv_(conv) {}
+  template <Conv conv>
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(WindowAttributes attributes, WindowAttributes::Read(c));
-    ASSIGN_OR_RETURN(const cl::KernelId kernel, CompileConv(c, "forward"));
-    return std::unique_ptr<Kernel>(std::make_unique<ConvOpenCl>(kernel, std::move(attributes)));
-  }
-  Status Compute(Context& ctx) override {
-    const Tensor &x = ctx.input(0), &filter = ctx.input(1);
-    ASSIGN_OR_RETURN(const ImageWindows windows, WindowsOf(attributes_, x.shape(), filter.shape()));
-    ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.dtype(), windows.Out()));
-    const auto n = static_cast<uint32_t>(y->num_elements());
-    OpenClLaunch launch(kernel_);
-    launch.Add(x).Add(filter).Add(*y).Value(n).Value(windows);
-    return RunLine(OpenClOf(ctx).queue(), launch, n);
-  }
-
- private:
-  const cl::KernelId kernel_;
-  const WindowAttributes attributes_;
-};
-
-class ConvInputGradient : public Kernel {
- public:
-  ConvInputGradient(cl::KernelId kernel, WindowAttributes attributes)
-      : kernel_(kernel), attributes_(std::move(attributes)) {}
-  static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
-    ASSIGN_OR_RETURN(WindowAttributes attributes, WindowAttributes::Read(c));
-    ASSIGN_OR_RETURN(const cl::KernelId kernel, CompileConv(c, "gradient_of_input"));
+    ASSIGN_OR_RETURN(const cl::KernelId kernel, CompileConv(c, conv));
     return std::unique_ptr<Kernel>(
-        std::make_unique<ConvInputGradient>(kernel, std::move(attributes)));
+        std::make_unique<ConvPixels>(kernel, std::move(attributes), conv));
   }
   Status Compute(Context& ctx) override {
-    const Tensor &filter = ctx.input(1), &gradient = ctx.input(2);
-    ASSIGN_OR_RETURN(const Shape image, ShapeOf(ctx.input(0), "input_sizes"));
+    const bool forward = conv_ == Conv::kForward;
+    const Tensor &from = ctx.input(forward ? 0 : 2), &filter = ctx.input(1);
+    Shape image = ctx.input(0).shape();
+    if (!forward) {
+      ASSIGN_OR_RETURN(image, ShapeOf(ctx.input(0), "input_sizes"));
+    }
     ASSIGN_OR_RETURN(const ImageWindows windows, WindowsOf(attributes_, image, filter.shape()));
-    RETURN_IF_ERROR(CheckGradient(windows, gradient.shape()));
-    ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, filter.dtype(), image));
-    const auto n = static_cast<uint32_t>(dx->num_elements());
+    if (!forward) RETURN_IF_ERROR(CheckGradient(windows, from.shape()));
+    ASSIGN_OR_RETURN(Tensor * to,
+                     ctx.AllocateOutput(0, filter.dtype(), forward ? windows.Out() : image));
+    const auto n = static_cast<uint32_t>(to->num_elements());
+    OpenClDevice& device = OpenClOf(ctx);
     OpenClLaunch launch(kernel_);
-    launch.Add(filter).Add(gradient).Add(*dx).Value(n).Value(windows);
-    return RunLine(OpenClOf(ctx).queue(), launch, n);
+    launch.Add(from).Add(filter).Add(*to);
+    if (!device.computes_by_panels()) {
+      return RunLine(device.queue(), launch.Value(n).Value(windows), n);
+    }
+    const int64_t channels = forward ? windows.out_channels : windows.in_channels;
+    if (n == 0) return OkStatus();
+    const PanelGrid grid =
+        PanelGrid::Of({.rows = n / channels, .columns = channels}, device.choice().units);
+    return device.queue().Run(launch.Value(grid.rows).Value(windows), grid.items, kPanelGroup);
   }
 
  private:
   const cl::KernelId kernel_;
   const WindowAttributes attributes_;
+  const Conv conv_;
 };
 
 class ConvFilterGradient : public Kernel {
@@ -163,7 +168,7 @@ class ConvFilterGradient : public Kernel {
       : kernel_(kernel), attributes_(std::move(attributes)), sum_(sum) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(WindowAttributes attributes, WindowAttributes::Read(c));
-    ASSIGN_OR_RETURN(const cl::KernelId kernel, CompileConv(c, "gradient_of_filter"));
+    ASSIGN_OR_RETURN(const cl::KernelId kernel, CompileConv(c, Conv::kFilterGradient));
     ASSIGN_OR_RETURN(const OpenClReduction sum, OpenClReduction::Make(OpenClOf(c), ReduceTo::kSum));
     return std::unique_ptr<Kernel>(
         std::make_unique<ConvFilterGradient>(kernel, std::move(attributes), sum));
@@ -176,21 +181,33 @@ class ConvFilterGradient : public Kernel {
     ASSIGN_OR_RETURN(Tensor * df, ctx.AllocateOutput(0, x.dtype(), filter));
     const auto n = static_cast<uint32_t>(df->num_elements());
     if (n == 0) return OkStatus();
-    // A small filter over many pixels: parts of the pixels, whose sums are added.
-    constexpr uint32_t kEnoughItems = 1 << 14;
-    constexpr uint32_t kLeastPixels = 64;
-    const uint32_t pixels = windows.Positions();
-    const uint32_t parts =
-        std::clamp(kEnoughItems / n, uint32_t{1}, std::max(pixels / kLeastPixels, uint32_t{1}));
-    const uint32_t part_size = (pixels + parts - 1) / parts;
     OpenClDevice& device = OpenClOf(ctx);
+    const bool panels = device.computes_by_panels();
+    const uint32_t pixels = windows.Positions();
+    // A small filter over many pixels: parts of the pixels, whose sums are added.
+    const PanelGrid grid = PanelGrid::Of(
+        {.rows = windows.out_channels, .columns = n / windows.out_channels}, device.choice().units);
+    const size_t items = panels ? grid.items[0] * grid.items[1] : n;
+    const size_t enough =
+        panels ? static_cast<size_t>(PanelGrid::kItemsOfAUnit * device.choice().units) : 1 << 14;
+    const uint32_t least_pixels = panels ? 512 : 64;
+    const auto parts = static_cast<uint32_t>(
+        std::clamp<size_t>(enough / items, 1, std::max<uint32_t>(pixels / least_pixels, 1)));
+    const uint32_t part_size = (pixels + parts - 1) / parts;
     Tensor sums = *df;
     if (parts > 1) {
       ASSIGN_OR_RETURN(sums, device.Allocate(x.dtype(), Shape{parts, n}));
     }
     OpenClLaunch launch(kernel_);
-    launch.Add(x).Add(gradient).Add(sums).Value(n).Value(part_size).Value(windows);
-    RETURN_IF_ERROR(device.queue().Run(launch, {n, parts, 1}, {kLine, 1, 1}));
+    launch.Add(x).Add(gradient).Add(sums);
+    if (panels) {
+      launch.Value(part_size).Value(grid.rows).Value(windows);
+      RETURN_IF_ERROR(
+          device.queue().Run(launch, {grid.items[0], grid.items[1], parts}, kPanelGroup));
+    } else {
+      launch.Value(n).Value(part_size).Value(windows);
+      RETURN_IF_ERROR(device.queue().Run(launch, {n, parts, 1}, {kLine, 1, 1}));
+    }
     return parts > 1 ? sum_.Run(device, sums, Dims{0}, *df) : OkStatus();
   }
 
@@ -204,8 +221,9 @@ class ConvFilterGradient : public Kernel {
 
 void AddConvKernels(KernelAdder& adder) {
   const std::pair<std::string, DType> of_float = {"T", DType::kFloat};
-  adder.Add("Conv2D", {of_float}, ConvOpenCl::Create);
-  adder.Add("Conv2DBackpropInput", {of_float}, ConvInputGradient::Create, {"input_sizes"});
+  adder.Add("Conv2D", {of_float}, ConvPixels::Create<Conv::kForward>);
+  adder.Add("Conv2DBackpropInput", {of_float}, ConvPixels::Create<Conv::kInputGradient>,
+            {"input_sizes"});
   adder.Add("Conv2DBackpropFilter", {of_float}, ConvFilterGradient::Create, {"filter_sizes"});
 }
 

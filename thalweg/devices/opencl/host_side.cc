@@ -6,6 +6,7 @@
 
 #include "thalweg/devices/opencl/opencl_kernel.h"
 #include "thalweg/devices/opencl/register_kernels.h"
+#include "thalweg/kernel/host_kernels.h"
 
 namespace thalweg {
 namespace {
@@ -15,23 +16,6 @@ Result<std::unique_ptr<Kernel>> MakeOfCpu(const KernelConstruction& c) {
   if (kernels == nullptr) return Internal("the device was made without a registry of kernels");
   ASSIGN_OR_RETURN(const KernelEntry* entry, kernels->Find(c.node(), kCpu));
   return entry->factory(c);
-}
-
-// Runs a kernel of the CPU on these inputs; `values` has room for the outputs behind them. What it
-// allocates is in host memory.
-Status RunOnHost(Kernel& kernel, Context& ctx, std::vector<Tensor>* values) {
-  std::vector<Operand> operands;
-  for (size_t i = 0; i < values->size(); ++i) {
-    operands.push_back(Operand::Make(0, static_cast<uint32_t>(i)));
-  }
-  StepContext step = ctx.step();
-  step.allocator = &ctx.device().host_allocator();
-  step.host_addressable = true;
-  Context inside;
-  inside.Bind(&step, ctx.tag());
-  inside.SetBase(0, values->data());
-  inside.SetOperands(operands.data(), ctx.num_inputs(), ctx.num_outputs());
-  return kernel.Compute(inside);
 }
 
 class HostSideKernel : public Kernel {
@@ -44,7 +28,7 @@ class HostSideKernel : public Kernel {
   Status Compute(Context& ctx) override {
     std::vector<Tensor> values(static_cast<size_t>(ctx.num_inputs() + ctx.num_outputs()));
     for (int i = 0; i < ctx.num_inputs(); ++i) values[static_cast<size_t>(i)] = ctx.input(i);
-    RETURN_IF_ERROR(RunOnHost(*kernel_, ctx, &values));
+    RETURN_IF_ERROR(ComputeOnHost(*kernel_, ctx, ctx.device(), values));
     for (int i = 0; i < ctx.num_outputs(); ++i) {
       ctx.set_output(i, std::move(values[static_cast<size_t>(ctx.num_inputs() + i)]));
     }
@@ -71,7 +55,7 @@ class ShapeChangeKernel : public Kernel {
     std::vector<Tensor> values(static_cast<size_t>(ctx.num_inputs() + ctx.num_outputs()));
     values[0] = Tensor::FromBuffer(x.dtype(), x.shape(), const_cast<uint64_t*>(&kNothing), [] {});
     for (int i = 1; i < ctx.num_inputs(); ++i) values[static_cast<size_t>(i)] = ctx.input(i);
-    RETURN_IF_ERROR(RunOnHost(*kernel_, ctx, &values));
+    RETURN_IF_ERROR(ComputeOnHost(*kernel_, ctx, ctx.device(), values));
     const Shape shape = values.back().shape();
     if (!shape.IsScalar()) {
       ASSIGN_OR_RETURN(Tensor reshaped, x.Reshaped(shape));

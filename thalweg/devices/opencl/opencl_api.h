@@ -54,6 +54,7 @@ inline constexpr Bitfield kTypeAll = 0xFFFFFFFF;
 inline constexpr Bitfield kMemReadWrite = 1;
 
 inline constexpr UInt kDeviceType = 0x1000;
+inline constexpr UInt kDeviceMaxComputeUnits = 0x1002;
 inline constexpr UInt kDeviceMaxWorkGroupSize = 0x1004;
 inline constexpr UInt kDeviceMaxMemAllocSize = 0x1010;
 inline constexpr UInt kDeviceGlobalMemSize = 0x101F;

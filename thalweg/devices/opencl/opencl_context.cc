@@ -36,6 +36,7 @@ OpenClChoice Describe(const OpenClApi& cl, cl::DeviceId id) {
   choice.vendor = Text(cl, id, cl::kDeviceVendor);
   choice.memory = Number<uint64_t>(cl, id, cl::kDeviceGlobalMemSize);
   choice.largest_buffer = Number<uint64_t>(cl, id, cl::kDeviceMaxMemAllocSize);
+  choice.units = Number<cl::UInt>(cl, id, cl::kDeviceMaxComputeUnits);
   choice.most_work_items = Number<size_t>(cl, id, cl::kDeviceMaxWorkGroupSize);
   return choice;
 }

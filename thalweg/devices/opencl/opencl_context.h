@@ -30,6 +30,7 @@ struct OpenClChoice {
   uint64_t memory = 0;
   uint64_t largest_buffer = 0;
   size_t most_work_items = 0;  // of a group
+  int64_t units = 0;           // that compute at once
 
   bool IsProcessor() const { return type == cl::kTypeCpu; }
 };

@@ -38,6 +38,8 @@ class OpenClDevice : public Device {
   OpenClQueue& queue() { return queue_; }
   OpenClPrograms& programs() { return programs_; }
   const OpenClChoice& choice() const { return context_->device(); }
+  // Whether products and convolutions go by panels (panels.h), or by what suits cards.
+  bool computes_by_panels() const { return choice().IsProcessor(); }
   // Where kernels of the CPU are found that the device takes over; null for a device without.
   const KernelRegistry* kernels() const { return kernels_; }
   // Whether the tensor's bytes are in this device's memory.

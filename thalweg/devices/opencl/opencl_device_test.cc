@@ -14,11 +14,6 @@
 #include "thalweg/devices/opencl/opencl_kernel.h"
 #include "thalweg/testing/device_conformance.h"
 
-#if __has_include(<CL/cl.h>)
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#endif
-
 namespace thalweg {
 namespace {
 
@@ -29,8 +24,6 @@ using ::testing::KilledBySignal;
 
 // A processor will do.
 Result<std::vector<std::unique_ptr<Device>>> MakeAsked(const DeviceRequest& request) {
-  const Result<const OpenClApi*> cl = OpenClApi::Load();
-  if (!cl.ok() || !FindOpenClDevices(**cl).ok()) return std::vector<std::unique_ptr<Device>>();
   DeviceRequest asked = request;
   asked.device_count = {{"GPU", 1}};
   return MakeOpenClDevices(asked);
@@ -48,7 +41,6 @@ class OpenClDeviceTest : public ::testing::Test {
     opened = MakeAsked(
         {.job = "localhost", .host_allocator = MakeCpuAllocator(kLimit), .cache_directory = cache});
     ASSERT_TRUE(opened.ok()) << opened.status().ToString();
-    if (opened->empty()) GTEST_SKIP() << "this machine has no OpenCL device";
     device = static_cast<OpenClDevice*>(opened->front().get());
   }
   Result<Tensor> Copied(void (Device::*copy)(const Tensor&, Device::CopyDone),
@@ -77,7 +69,8 @@ __kernel void twice(__global const float* xb, ulong x0, __global float* yb, ulon
 
 TEST_F(OpenClDeviceTest, WhatTheHostTouchesFaults) {
   Tensor there = There(Tensor::Vector<float>({1, 2, 3}));
-  EXPECT_EXIT(std::exit(there.data<float>()[1] == 2 ? 0 : 1), KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT([[maybe_unused]] const volatile float read = there.data<float>()[1],
+              KilledBySignal(SIGSEGV), "");
 }
 
 TEST_F(OpenClDeviceTest, ScalarsLieInItsMemoryToo) {
@@ -174,98 +167,6 @@ TEST_F(OpenClDeviceTest, ABinaryIsReadByTheNextDevice) {
   ASSERT_TRUE(RunLine(device->queue(), launch, 3).ok());
   EXPECT_THAT(Copied(&Device::CopyToHost, y)->flat<float>(), ElementsAre(2, 4, 6));
 }
-
-TEST(OpenClFactoryTest, ThereIsNoProcessorWhereNobodyAsks) {
-  const Result<std::vector<std::unique_ptr<Device>>> devices =
-      MakeOpenClDevices({.job = "localhost", .host_allocator = MakeCpuAllocator(1 << 20)});
-  ASSERT_TRUE(devices.ok()) << devices.status().ToString();
-  for (const auto& device : *devices) {
-    EXPECT_FALSE(static_cast<OpenClDevice&>(*device).choice().IsProcessor());
-  }
-  EXPECT_TRUE(MakeOpenClDevices({.job = "localhost",
-                                 .device_count = {{"GPU", 0}},
-                                 .host_allocator = MakeCpuAllocator(1 << 20)})
-                  ->empty());
-}
-
-TEST(OpenClFactoryTest, MoreThanThereAreIsAnErrorThatSaysWhatIsMissing) {
-  const Status status = MakeOpenClDevices({.job = "localhost",
-                                           .device_count = {{"GPU", 1000}},
-                                           .host_allocator = MakeCpuAllocator(1 << 20)})
-                            .status();
-  EXPECT_FALSE(status.ok());
-  EXPECT_THAT(status.message(), HasSubstr("OpenCL"));
-}
-
-TEST(BinaryCacheTest, OnlyWholeFilesOfThisUserWithThisKeyAreRead) {
-  const TemporaryDirectory folder;
-  const BinaryCache cache(folder.path() + "/a/b");
-  EXPECT_EQ(cache.Read("key"), "");
-  cache.Write("key", "binary");
-  EXPECT_EQ(cache.Read("key"), "binary");
-  EXPECT_EQ(cache.Read("other"), "");
-  const std::string path = cache.PathOf("key");
-  ASSERT_EQ(chmod(path.c_str(), 0666), 0);
-  EXPECT_EQ(cache.Read("key"), "") << "others may write it";
-  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
-  EXPECT_EQ(cache.Read("key"), "binary");
-  // A file of another key under this one's name.
-  ASSERT_EQ(rename(cache.PathOf("key").c_str(), cache.PathOf("other").c_str()), 0);
-  EXPECT_EQ(cache.Read("other"), "");
-  cache.Write("key", "binary");
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(-6, std::ios::end);
-  file.put('X');
-  file.close();
-  EXPECT_EQ(cache.Read("key"), "") << "a byte is another";
-  ASSERT_EQ(truncate(path.c_str(), 10), 0);
-  EXPECT_EQ(cache.Read("key"), "");
-  BinaryCache("").Write("key", "binary");
-  EXPECT_EQ(BinaryCache("").Read("key"), "");
-}
-
-TEST(OpenClErrorTest, SaysWhatToExpect) {
-  EXPECT_EQ(OpenClError("x", -4).code(), Code::kResourceExhausted);
-  EXPECT_EQ(OpenClError("x", -2).code(), Code::kUnavailable);
-  EXPECT_EQ(OpenClError("x", -30).code(), Code::kInternal);
-  EXPECT_THAT(OpenClError("start a kernel", -54).message(),
-              HasSubstr("start a kernel: CL_INVALID_WORK_GROUP_SIZE (-54)"));
-}
-
-#ifdef CL_VERSION_1_2
-TEST(OpenClApiTest, NumbersAreTheSpecifications) {
-  EXPECT_EQ(cl::kDeviceNotFound, CL_DEVICE_NOT_FOUND);
-  EXPECT_EQ(cl::kDeviceNotAvailable, CL_DEVICE_NOT_AVAILABLE);
-  EXPECT_EQ(cl::kMemObjectAllocationFailure, CL_MEM_OBJECT_ALLOCATION_FAILURE);
-  EXPECT_EQ(cl::kOutOfResources, CL_OUT_OF_RESOURCES);
-  EXPECT_EQ(cl::kOutOfHostMemory, CL_OUT_OF_HOST_MEMORY);
-  EXPECT_EQ(cl::kBuildProgramFailure, CL_BUILD_PROGRAM_FAILURE);
-  EXPECT_EQ(cl::kInvalidContext, CL_INVALID_CONTEXT);
-  EXPECT_EQ(cl::kInvalidCommandQueue, CL_INVALID_COMMAND_QUEUE);
-  EXPECT_EQ(cl::kInvalidBufferSize, CL_INVALID_BUFFER_SIZE);
-  EXPECT_EQ(cl::kComplete, CL_COMPLETE);
-  EXPECT_EQ(cl::kTypeCpu, CL_DEVICE_TYPE_CPU);
-  EXPECT_EQ(cl::kTypeGpu, CL_DEVICE_TYPE_GPU);
-  EXPECT_EQ(cl::kTypeAccelerator, CL_DEVICE_TYPE_ACCELERATOR);
-  EXPECT_EQ(cl::kTypeAll, CL_DEVICE_TYPE_ALL);
-  EXPECT_EQ(cl::kMemReadWrite, CL_MEM_READ_WRITE);
-  EXPECT_EQ(cl::kDeviceType, CL_DEVICE_TYPE);
-  EXPECT_EQ(cl::kDeviceMaxWorkGroupSize, CL_DEVICE_MAX_WORK_GROUP_SIZE);
-  EXPECT_EQ(cl::kDeviceMaxMemAllocSize, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
-  EXPECT_EQ(cl::kDeviceGlobalMemSize, CL_DEVICE_GLOBAL_MEM_SIZE);
-  EXPECT_EQ(cl::kDeviceLocalMemSize, CL_DEVICE_LOCAL_MEM_SIZE);
-  EXPECT_EQ(cl::kDeviceEndianLittle, CL_DEVICE_ENDIAN_LITTLE);
-  EXPECT_EQ(cl::kDeviceAvailable, CL_DEVICE_AVAILABLE);
-  EXPECT_EQ(cl::kDeviceCompilerAvailable, CL_DEVICE_COMPILER_AVAILABLE);
-  EXPECT_EQ(cl::kDeviceName, CL_DEVICE_NAME);
-  EXPECT_EQ(cl::kDeviceVendor, CL_DEVICE_VENDOR);
-  EXPECT_EQ(cl::kDriverVersion, CL_DRIVER_VERSION);
-  EXPECT_EQ(cl::kDeviceVersion, CL_DEVICE_VERSION);
-  EXPECT_EQ(cl::kProgramBinarySizes, CL_PROGRAM_BINARY_SIZES);
-  EXPECT_EQ(cl::kProgramBinaries, CL_PROGRAM_BINARIES);
-  EXPECT_EQ(cl::kProgramBuildLog, CL_PROGRAM_BUILD_LOG);
-}
-#endif
 
 }  // namespace
 }  // namespace thalweg

@@ -22,14 +22,8 @@ Result<std::unique_ptr<Device>> MakeOne(const OpenClApi& cl, const OpenClChoice&
   ASSIGN_OR_RETURN(std::shared_ptr<OpenClContext> context, OpenClContext::Make(cl, choice));
   ASSIGN_OR_RETURN(std::shared_ptr<OpenClMemory> memory,
                    OpenClMemory::Make(context, LimitOf(choice, *request.host_allocator)));
-  DeviceName name;
-  name.job = request.job;
-  name.replica = 0;
-  name.task = request.task;
-  name.type = kGpu;
-  name.index = index;
   return std::unique_ptr<Device>(std::make_unique<OpenClDevice>(
-      std::move(name), request.incarnation, std::move(context), std::move(memory),
+      request.NameOf(kGpu, index), request.incarnation, std::move(context), std::move(memory),
       request.host_allocator,
       BinaryCache(request.cache_directory.empty() ? "" : request.cache_directory + "/opencl"),
       request.kernels));

@@ -17,29 +17,35 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The device, made once, and a registry that has its kernels; no device where there is no driver.
+// The device, made once, and a registry that has its kernels.
 struct OpenClMachine {
   KernelRegistry kernels;
-  std::vector<std::unique_ptr<Device>> devices;
+  Result<std::vector<std::unique_ptr<Device>>> devices = Internal("not yet");
 
   static OpenClMachine& Get() {
     static OpenClMachine* const machine = new OpenClMachine;
     return *machine;
   }
-  OpenClDevice* device() {
-    return devices.empty() ? nullptr : static_cast<OpenClDevice*>(devices.front().get());
+  OpenClDevice& device() { return static_cast<OpenClDevice&>(*devices->front()); }
+  // The same one, taken for a card: it has the kernels of cards.
+  std::unique_ptr<OpenClDevice> AsCard() {
+    OpenClChoice choice = device().choice();
+    choice.type = cl::kTypeGpu;
+    auto context = OpenClContext::Make(**OpenClApi::Load(), choice);
+    auto memory = OpenClMemory::Make(*context, int64_t{1} << 28);
+    return std::make_unique<OpenClDevice>(device().name(), 1, *context, *memory,
+                                          MakeCpuAllocator(int64_t{1} << 28), BinaryCache(""),
+                                          &kernels);
   }
 
  private:
   OpenClMachine() {
     RegisterAllCpuKernels(kernels);
-    Result<std::vector<std::unique_ptr<Device>>> made =
-        MakeOpenClDevices({.job = "localhost",
-                           .device_count = {{"GPU", 1}},
-                           .host_allocator = MakeCpuAllocator(int64_t{1} << 28),
-                           .ops = AllRegistries().ops.get(),
-                           .kernels = &kernels});
-    if (made.ok()) devices = *std::move(made);
+    devices = MakeOpenClDevices({.job = "localhost",
+                                 .device_count = {{"GPU", 1}},
+                                 .host_allocator = MakeCpuAllocator(int64_t{1} << 28),
+                                 .ops = AllRegistries().ops.get(),
+                                 .kernels = &kernels});
   }
 };
 
@@ -58,9 +64,8 @@ Result<Tensor> Copied(Device& device, void (Device::*copy)(const Tensor&, Device
 // Outputs of one node on the device, copied to the host. Inputs are copied where the kernel's
 // registration has them in the device's memory.
 Result<std::vector<Tensor>> RunThere(std::string_view op, const std::vector<Tensor>& inputs,
-                                     const AttrMap& attrs) {
+                                     const AttrMap& attrs, OpenClDevice& device) {
   OpenClMachine& machine = OpenClMachine::Get();
-  OpenClDevice& device = *machine.device();
   KernelCall call(op, inputs, attrs);  // for its node and the services of a step
   ASSIGN_OR_RETURN(const NodeMemory memory, NodeMemory::Of(call.node(), machine.kernels, kGpu));
   ResourceManager resources;
@@ -114,7 +119,14 @@ void ExpectNear(const Tensor& expected, const Tensor& found, float tolerance) {
 class OpenClKernelTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (OpenClMachine::Get().device() == nullptr) GTEST_SKIP() << "no OpenCL device here";
+    const auto& devices = OpenClMachine::Get().devices;
+    ASSERT_TRUE(devices.ok()) << devices.status().ToString();
+    device_ = &OpenClMachine::Get().device();
+  }
+  // From now on kernels of cards are checked.
+  void UseCard() {
+    card_ = OpenClMachine::Get().AsCard();
+    device_ = card_.get();
   }
   // A number in [-2, 2) for every element, other ones at every call.
   Tensor Floats(const Shape& shape, float least = -2.0f) {
@@ -134,15 +146,22 @@ class OpenClKernelTest : public ::testing::Test {
     KernelCall here(op, inputs, attrs);
     const Status status = here.Run();
     ASSERT_TRUE(status.ok()) << status.ToString();
-    const Result<std::vector<Tensor>> there = RunThere(op, inputs, attrs);
+    const Result<std::vector<Tensor>> there = RunThere(op, inputs, attrs, *device_);
     ASSERT_TRUE(there.ok()) << there.status().ToString();
     for (size_t i = 0; i < there->size(); ++i) {
       ExpectNear(here.output(static_cast<int>(i)), (*there)[i], tolerance);
     }
   }
 
+  OpenClDevice* device_ = nullptr;
+
+  void CheckProducts();
+  void CheckConvolutions(const Shape& image, const Shape& filter, AttrMap attrs);
+  void CheckConvolutions();
+
  private:
   uint32_t state_ = 7;
+  std::unique_ptr<OpenClDevice> card_;
 };
 
 TEST_F(OpenClKernelTest, FunctionsOfOneOperand) {
@@ -223,7 +242,7 @@ TEST_F(OpenClKernelTest, ChoicesSumsAndFilling) {
   Check("OnesLike", {Floats(Shape{3, 4})});
 }
 
-TEST_F(OpenClKernelTest, Products) {
+void OpenClKernelTest::CheckProducts() {
   for (const bool a : {false, true}) {
     for (const bool b : {false, true}) {
       const AttrMap attrs = {{"transpose_a", a}, {"transpose_b", b}};
@@ -231,18 +250,29 @@ TEST_F(OpenClKernelTest, Products) {
                                     {3, 5, 7},
                                     {64, 64, 64},
                                     {65, 17, 130},
+                                    {700, 600, 20},  // several blocks of rows, several steps
                                     {2, 0, 3},
                                     {0, 4, 2}}) {
         Check("MatMul",
               {Floats(a ? Shape{k, m} : Shape{m, k}), Floats(b ? Shape{n, k} : Shape{k, n})}, attrs,
-              5e-5f);
+              2e-4f);
       }
       Check("BatchMatMul",
             {Floats(a ? Shape{2, 6, 4} : Shape{2, 4, 6}),
              Floats(b ? Shape{2, 5, 6} : Shape{2, 6, 5})},
             {{"adj_x", a}, {"adj_y", b}}, 5e-5f);
+      const auto [x, y] = std::array{a ? Shape{3, 1, 6, 4} : Shape{3, 1, 4, 6},
+                                     b ? Shape{2, 5, 6} : Shape{2, 6, 5}};
+      Check("BatchMatMulV2", {Floats(x), Floats(y)}, {{"adj_x", a}, {"adj_y", b}}, 5e-5f);
     }
   }
+}
+
+TEST_F(OpenClKernelTest, Products) { CheckProducts(); }
+
+TEST_F(OpenClKernelTest, ProductsOfCards) {
+  UseCard();
+  CheckProducts();
 }
 
 TEST_F(OpenClKernelTest, Reductions) {
@@ -314,34 +344,74 @@ TEST_F(OpenClKernelTest, ShapesAndMoves) {
   Check("Split", {Tensor::Scalar(1), Floats(Shape{3, 6})}, {{"num_split", int64_t{3}}});
 }
 
-TEST_F(OpenClKernelTest, ConvolutionsAndPools) {
+void OpenClKernelTest::CheckConvolutions(const Shape& image, const Shape& filter, AttrMap attrs) {
+  const auto sizes = [](const Shape& shape) {
+    std::vector<int32_t> dims;
+    for (int d = 0; d < shape.rank(); ++d) dims.push_back(static_cast<int32_t>(shape.dim(d)));
+    return Tensor::Of<int32_t>(dims, Shape{shape.rank()});
+  };
+  const Tensor x = Floats(image), f = Floats(filter);
+  Check("Conv2D", {x, f}, attrs, 2e-4f);
+  KernelCall forward("Conv2D", {x, f}, attrs);
+  ASSERT_TRUE(forward.Run().ok());
+  const Tensor dy = Floats(forward.output(0).shape());
+  Check("Conv2DBackpropInput", {sizes(image), f, dy}, attrs, 2e-4f);
+  Check("Conv2DBackpropFilter", {x, sizes(filter), dy}, attrs, 2e-3f);
+}
+
+void OpenClKernelTest::CheckConvolutions() {
+  for (const char* padding : {"SAME", "VALID"}) {
+    const AttrMap attrs = {{"padding", std::string(padding)}};
+    for (const int64_t stride : {1, 2}) {
+      AttrMap strided = attrs;
+      strided.Set("strides", std::vector<int64_t>{1, stride, stride, 1});
+      CheckConvolutions(Shape{2, 8, 9, 3}, Shape{3, 2, 3, 4}, strided);
+      // Several panels, and steps of the inner dimension beyond one.
+      CheckConvolutions(Shape{2, 9, 10, 40}, Shape{3, 3, 40, 20}, strided);
+      AttrMap channels_first = attrs;
+      channels_first.Set("data_format", std::string("NCHW"));
+      channels_first.Set("strides", std::vector<int64_t>{1, 1, stride, stride});
+      CheckConvolutions(Shape{3, 18, 9, 10}, Shape{3, 3, 18, 20}, channels_first);
+    }
+    AttrMap dilated = attrs;
+    dilated.Set("strides", std::vector<int64_t>{1, 1, 1, 1});
+    dilated.Set("dilations", std::vector<int64_t>{1, 2, 3, 1});
+    CheckConvolutions(Shape{2, 11, 12, 5}, Shape{3, 2, 5, 17}, dilated);
+  }
+  const AttrMap same = {{"padding", std::string("SAME")},
+                        {"strides", std::vector<int64_t>{1, 1, 1, 1}}};
+  CheckConvolutions(Shape{30, 28, 28, 1}, Shape{5, 5, 1, 32}, same);  // pixels in parts
+  Check("Conv2D", {Floats(Shape{0, 8, 9, 3}), Floats(Shape{3, 2, 3, 4})}, same);
+}
+
+TEST_F(OpenClKernelTest, Convolutions) { CheckConvolutions(); }
+
+TEST_F(OpenClKernelTest, ConvolutionsOfCards) {
+  UseCard();
+  CheckConvolutions();
+}
+
+TEST_F(OpenClKernelTest, Pools) {
   const auto four = [](int64_t n) { return std::vector<int64_t>{1, n, n, 1}; };
   for (const char* padding : {"SAME", "VALID"}) {
     for (const int64_t stride : {1, 2}) {
-      const AttrMap attrs = {{"strides", four(stride)}, {"padding", std::string(padding)}};
-      const Tensor x = Floats(Shape{2, 8, 9, 3}), filter = Floats(Shape{3, 2, 3, 4});
-      Check("Conv2D", {x, filter}, attrs, 5e-5f);
-      KernelCall forward("Conv2D", {x, filter}, attrs);
-      ASSERT_TRUE(forward.Run().ok());
-      const Tensor dy = Floats(forward.output(0).shape());
-      Check("Conv2DBackpropInput", {Ints({2, 8, 9, 3}), filter, dy}, attrs, 1e-4f);
-      Check("Conv2DBackpropFilter", {x, Ints({3, 2, 3, 4}), dy}, attrs, 1e-3f);
-      AttrMap pooled = attrs;
-      pooled.Set("ksize", four(3));
-      Check("MaxPool", {x}, pooled);
-      Check("AvgPool", {x}, pooled);
-      KernelCall pool("MaxPool", {x}, pooled);
+      const AttrMap attrs = {
+          {"ksize", four(3)}, {"strides", four(stride)}, {"padding", std::string(padding)}};
+      const Tensor x = Floats(Shape{2, 8, 9, 3});
+      Check("MaxPool", {x}, attrs);
+      Check("AvgPool", {x}, attrs);
+      KernelCall pool("MaxPool", {x}, attrs);
       ASSERT_TRUE(pool.Run().ok());
       const Tensor of_pool = Floats(pool.output(0).shape());
-      Check("MaxPoolGrad", {x, pool.output(0), of_pool}, pooled);
-      Check("AvgPoolGrad", {Ints({2, 8, 9, 3}), of_pool}, pooled);
+      Check("MaxPoolGrad", {x, pool.output(0), of_pool}, attrs);
+      Check("AvgPoolGrad", {Ints({2, 8, 9, 3}), of_pool}, attrs);
     }
   }
 }
 
 TEST_F(OpenClKernelTest, BadInputIsRefused) {
   const auto words = [&](std::string_view op, const std::vector<Tensor>& inputs) {
-    const auto result = RunThere(op, inputs, {});
+    const auto result = RunThere(op, inputs, {}, *device_);
     return result.ok() ? std::string("nothing") : std::string(result.status().message());
   };
   EXPECT_THAT(words("MatMul", {Floats(Shape{2, 3}), Floats(Shape{4, 5})}),

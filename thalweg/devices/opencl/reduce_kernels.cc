@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "thalweg/compute/reduce/reduction.h"
 #include "thalweg/devices/opencl/element_wise.h"
 #include "thalweg/devices/opencl/opencl_kernel.h"
 #include "thalweg/devices/opencl/reduction.h"
@@ -45,12 +46,10 @@ class ReduceOpenCl : public Kernel {
       ctx.set_output(0, x);
       return OkStatus();
     }
-    Dims dims;
-    for (int d = 0; d < shape.rank(); ++d) {
-      const bool reduced = std::find(axes.begin(), axes.end(), d) != axes.end();
-      if (!reduced || keep_dims_) dims.push_back(reduced ? 1 : shape.dim(d));
-    }
-    ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.dtype(), Shape(dims)));
+    ASSIGN_OR_RETURN(const compute::Reduction reduction,
+                     compute::Reduction::Make(shape.dims(), axes));
+    ASSIGN_OR_RETURN(Tensor * y,
+                     ctx.AllocateOutput(0, x.dtype(), Shape(reduction.OutputDims(keep_dims_))));
     return reduction_.Run(OpenClOf(ctx), x, axes, *y);
   }
 

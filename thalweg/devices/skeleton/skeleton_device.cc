@@ -12,15 +12,9 @@ void SkeletonDevice::CopyFromHost(const Tensor&, CopyDone done) {
 }
 
 Result<std::vector<std::unique_ptr<Device>>> MakeSkeletonDevices(const DeviceRequest& request) {
-  DeviceName name;
-  name.job = request.job;
-  name.replica = 0;
-  name.task = request.task;
-  name.type = kSkeleton;
-  name.index = 0;
   std::vector<std::unique_ptr<Device>> devices;
-  devices.push_back(std::make_unique<SkeletonDevice>(std::move(name), request.incarnation,
-                                                     request.host_allocator));
+  devices.push_back(std::make_unique<SkeletonDevice>(request.NameOf(kSkeleton, 0),
+                                                     request.incarnation, request.host_allocator));
   return devices;
 }
 
