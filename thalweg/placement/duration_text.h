@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // DurationText: seconds for people: "1.25 ms", "40 us", "0 s".
+// Ownership: a value.
+// Threads: any.
+// Errors: none.
 #pragma once
 
 #include <array>

@@ -3,7 +3,7 @@
 //
 //   const SearchPlacer placer({.evaluations = 500});
 //   const SearchedPlacement found = placer.Place(simulator);
-//   found.device_of_group, found.score.makespan
+//   if (found.score.makespan < 1) return found.device_of_group;
 //
 // It begins with the greedy placement, with `starts`, and with simple ones (all on one device,
 // dealt in turn, cut into stretches); the best of these is changed: a group to another device, one

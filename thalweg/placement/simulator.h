@@ -5,7 +5,7 @@
 //
 //   const Simulator simulator(machine, work);
 //   const Simulation step = simulator.Run(device_of_group);
-//   step.makespan, step.nodes[n].finish, step.devices[d].peak_bytes
+//   if (step.makespan < 1 && step.devices[d].peak_bytes < 1e9) return step.nodes[n].finish;
 //
 // A value goes once to each device that reads it, when the first reader there has all else; it
 // leaves as soon as it is made and its link is free. What only orders takes the link's latency, and
