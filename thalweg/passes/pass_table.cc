@@ -92,14 +92,19 @@ std::string_view Trimmed(std::string_view word) {
 
 Status NoSuchPass(std::string_view word) {
   NearestNames near(word);
-  for (const std::string_view other : {"all", "none", "rewrites"}) near.Add(other);
+  for (const std::string_view other :
+       {"all", "none", "rewrites", "place_by_cost", "place_by_search"}) {
+    near.Add(other);
+  }
   std::string list;
   for (const Pass& pass : kPasses) {
     near.Add(pass.name);
     list += StrCat(list.empty() ? "" : ", ", pass.name);
   }
-  return InvalidArgument("passes: there is no pass '", word, "'", near.ToString(),
-                         "; the passes are ", list, ", and the words all, none and rewrites");
+  return InvalidArgument(
+      "passes: there is no pass '", word, "'", near.ToString(), "; the passes are ", list,
+      ", and the words all, none and rewrites; place_by_cost and place_by_search say how "
+      "nodes are placed");
 }
 
 }  // namespace
@@ -119,6 +124,12 @@ Result<PassSet> PassSet::Parse(std::string_view words) {
     const bool all = word == "all" || word == "none";
     if (word == "none") on = !on;
     bool found = all;
+    if (word == "place_by_cost" || word == "place_by_search") {
+      found = true;
+      set.placement_ = !on                         ? PlacementMethod::kPreferred
+                       : word == "place_by_search" ? PlacementMethod::kSearched
+                                                   : PlacementMethod::kGreedy;
+    }
     for (size_t i = 0; i < kPasses.size(); ++i) {
       const bool meant =
           all || kPasses[i].name == word || (word == "rewrites" && kPasses[i].is_rewrite);

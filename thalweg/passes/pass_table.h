@@ -7,8 +7,9 @@
 //
 // A word is the name of a pass, "rewrites" (those that change a graph but not its values, which a
 // task does for its own part), "all" or "none"; "-" before it switches off, "+" or nothing on. The
-// last word about a pass counts; one without a word is as the table says. How to add one:
-// docs/howto/add_a_pass.md.
+// last word about a pass counts; one without a word is as the table says. Two more words, of which
+// neither "all" nor "none" speaks, say how nodes are placed: "place_by_cost" and "place_by_search"
+// (placement_method.h). How to add a pass: docs/howto/add_a_pass.md.
 // Ownership: the table is static; what the context names is used during the call.
 // Threads: any.
 // Errors: InvalidArgument for a word that is none, with the nearest and all there are; those of a
@@ -17,12 +18,14 @@
 
 #include <bitset>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "thalweg/kernel/evaluator.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/passes/pass.h"
+#include "thalweg/passes/placement_method.h"
 
 namespace thalweg {
 
@@ -55,9 +58,12 @@ class PassSet {
   // By place in the table, or by name; false for a name that is none.
   bool Has(size_t place) const { return on_[place]; }
   bool Has(std::string_view name) const;
+  // None where no word says.
+  std::optional<PlacementMethod> placement() const { return placement_; }
 
  private:
   std::bitset<64> on_;
+  std::optional<PlacementMethod> placement_;
 };
 
 Result<StepGraph> RunPasses(StepGraph step, const PassSet& passes, const PassContext& context);

@@ -50,6 +50,14 @@ Status CannotAssign(const Node& node, std::string_view why, PlacementRule rule) 
                              : "; allow_soft_placement of the session's ConfigProto is off");
 }
 
+// Whether something is kept between steps there: what makes references or handles.
+bool KeepsState(const Node& node) {
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    if (node.output_is_ref(i) || node.output_type(i) == DType::kResource) return true;
+  }
+  return false;
+}
+
 // What soft placement keeps of a constraint.
 DeviceName TaskOf(const DeviceName& name) {
   return {.job = name.job, .replica = name.replica, .task = name.task, .type = {}, .index = {}};
@@ -71,7 +79,15 @@ int ConstraintPlacer::Preferred(const Mask& feasible) const {
   return first;
 }
 
-const ColocationGroups& ConstraintPlacer::Groups(const Graph& graph) {
+ConstraintPlacer::ConstraintPlacer(Options options) : options_(std::move(options)) {
+  if (options_.method == PlacementMethod::kPreferred) return;
+  by_cost_ = std::make_unique<PlaceByCost>(PlaceByCost::Options{
+      .machine = options_.machine == nullptr ? Machine::Guess(options_.devices) : *options_.machine,
+      .method = options_.method,
+      .measured = options_.measured});
+}
+
+const ColocationGroups& ConstraintPlacer::ColocationOf(const Graph& graph) {
   if (groups_ == nullptr || groups_of_ != &graph || groups_->num_nodes() != graph.num_nodes()) {
     groups_ = std::make_unique<ColocationGroups>(graph);
     groups_of_ = &graph;
@@ -204,6 +220,8 @@ Result<ConstraintPlacer::Choice> ConstraintPlacer::Choose(
                              ", where not all nodes that use it have kernels");
     }
     choice.device = pinned->second;
+    choice.may = Mask(options_.devices.size());
+    choice.may.Add(static_cast<size_t>(choice.device));
     choice.why = "its state is there since an earlier run";
     return choice;
   }
@@ -222,6 +240,7 @@ Result<ConstraintPlacer::Choice> ConstraintPlacer::Choose(
     choice.moved = true;
   }
   choice.device = Preferred(feasible);
+  choice.may = feasible;
   return choice;
 }
 
@@ -245,41 +264,86 @@ Status ConstraintPlacer::Check(const StepGraph& step) {
   return OkStatus();
 }
 
+Result<ConstraintPlacer::Groups> ConstraintPlacer::FindGroups(
+    const ColocationGroups& colocation, const StepGraph& step,
+    const std::unordered_map<const Node*, bool>& needed) {
+  Groups found;
+  std::unordered_map<int, int> index;  // by number of the group
+  for (const Node* node : step.graph->Nodes()) {
+    const Node* const origin = step.Origin(*node);
+    const int next = static_cast<int>(found.groups.size());
+    if (origin == nullptr) {  // the first device's
+      found.of_node.push_back(next);
+      found.groups.push_back({.choice = {.may = Mask(options_.devices.size())}});
+      found.groups.back().choice.may.Add(0);
+      continue;
+    }
+    const int number = colocation.Find(*origin);
+    const auto [at, is_new] = index.emplace(number, next);
+    found.of_node.push_back(at->second);
+    if (!is_new) continue;
+    std::vector<const Node*> members = colocation.Members(number);
+    ASSIGN_OR_RETURN(Choice choice, Choose(members, needed));
+    found.groups.push_back({.first = origin,
+                            .number = number,
+                            .members = std::move(members),
+                            .choice = std::move(choice)});
+  }
+  return found;
+}
+
+Status ConstraintPlacer::ChooseByCost(const StepGraph& step, Groups* groups) {
+  std::vector<Workload::Group> may;
+  costed_.clear();
+  for (const Groups::Group& group : groups->groups) {
+    if (group.first != nullptr) costed_[group.number] = static_cast<int>(may.size());
+    Workload::Group& devices = may.emplace_back();
+    // State goes where other steps and other sessions expect it, whatever this step costs.
+    const bool stays =
+        std::ranges::any_of(group.members, [](const Node* member) { return KeepsState(*member); });
+    for (size_t d = 0; d < options_.devices.size(); ++d) {
+      devices.may.push_back(stays ? static_cast<int>(d) == group.choice.device
+                                  : group.choice.may.Has(d));
+    }
+  }
+  Result<std::vector<int>> device = by_cost_->Place(step, groups->of_node, std::move(may));
+  if (!device.ok()) {
+    costed_.clear();
+    return device.status();
+  }
+  for (size_t g = 0; g < device->size(); ++g) groups->groups[g].choice.device = (*device)[g];
+  return OkStatus();
+}
+
 Result<std::vector<int>> ConstraintPlacer::Place(const Graph& graph, const StepGraph& step) {
   MutexLock lock(mutex_);
-  const ColocationGroups& groups = Groups(graph);
+  const ColocationGroups& colocation = ColocationOf(graph);
   const std::vector<Node*> nodes = step.graph->Nodes();
   std::unordered_map<const Node*, bool> needed;
   for (const Node* node : nodes) {
     // What became a constant or a feed runs no kernel of its own.
     if (!NeedsNoKernel(*node)) needed.emplace(step.Origin(*node), true);
   }
-  std::unordered_map<int, int> chosen;  // by group
+  ASSIGN_OR_RETURN(Groups groups, FindGroups(colocation, step, needed));
+  if (by_cost_ != nullptr) RETURN_IF_ERROR(ChooseByCost(step, &groups));
+  for (const Groups::Group& group : groups.groups) {
+    const auto& [device, may, moved, why] = group.choice;
+    if (moved) {
+      const size_t others = group.members.size() - 1;
+      options_.logger.Info("placing ", group.first->Label(),
+                           others > 0 ? StrCat(" and ", others, " with it") : "", " on ",
+                           options_.devices[device]->full_name(), ": ", why);
+    }
+    for (const Node* member : group.members) {
+      if (member->op().def.is_stateful && needed.contains(member)) pinned_[member] = device;
+    }
+  }
   std::vector<int> device(nodes.size());
   for (const Node* node : nodes) {
-    const Node* const origin = step.Origin(*node);
-    if (origin == nullptr) continue;
-    const int group = groups.Find(*origin);
-    auto found = chosen.find(group);
-    if (found == chosen.end()) {
-      const std::vector<const Node*> members = groups.Members(group);
-      ASSIGN_OR_RETURN(const Choice choice, Choose(members, needed));
-      if (choice.moved) {
-        options_.logger.Info(
-            "placing ", origin->Label(),
-            members.size() > 1 ? StrCat(" and ", members.size() - 1, " with it") : "", " on ",
-            options_.devices[choice.device]->full_name(), ": ", choice.why);
-      }
-      for (const Node* member : members) {
-        if (member->op().def.is_stateful && needed.contains(member)) {
-          pinned_[member] = choice.device;
-        }
-      }
-      found = chosen.emplace(group, choice.device).first;
-    }
-    device[node->id()] = found->second;
+    device[node->id()] = groups.groups[groups.of_node[node->id()]].choice.device;
     // Sent elsewhere, a variable would be read before the updates that the read waits for.
-    if (IsFreeReadOfReference(*node) && !options_.devices[found->second]->host_addressable()) {
+    if (step.Origin(*node) != nullptr && IsFreeReadOfReference(*node) &&
+        !options_.devices[device[node->id()]]->host_addressable()) {
       device[node->id()] = device[node->input(0).node->id()];
     }
   }
@@ -289,9 +353,12 @@ Result<std::vector<int>> ConstraintPlacer::Place(const Graph& graph, const StepG
 
 Result<std::string> ConstraintPlacer::Explain(const Graph& graph, const Node& node) {
   MutexLock lock(mutex_);
-  const ColocationGroups& groups = Groups(graph);
+  const ColocationGroups& groups = ColocationOf(graph);
   const std::vector<const Node*> members = groups.Members(groups.Find(node));
   Result<Choice> choice = Choose(members, {{&node, true}});
+  const auto costed = costed_.find(groups.Find(node));
+  const bool is_costed = choice.ok() && costed != costed_.end();
+  if (is_costed) choice->device = by_cost_->DeviceOf(costed->second);
   std::string text =
       choice.ok() ? StrCat(At(node), " -> ", options_.devices[choice->device]->full_name(), "\n")
                   : StrCat(At(node), " -> ", choice.status().message(), "\n");
@@ -324,7 +391,15 @@ Result<std::string> ConstraintPlacer::Explain(const Graph& graph, const Node& no
   }
   if (choice.ok() && !choice->why.empty()) {
     text += StrCat("  ", choice->moved ? "moved (soft placement): " : "", choice->why, "\n");
-  } else if (choice.ok()) {
+  }
+  if (is_costed && std::ranges::any_of(members, [](const Node* m) { return KeepsState(*m); })) {
+    text += "  what keeps state is not placed by cost: the first device that can run it\n";
+  }
+  if (is_costed) {
+    text += by_cost_->Explain(node, costed->second);
+  } else if (choice.ok() && by_cost_ != nullptr && choice->why.empty()) {
+    text += "  by cost; no step that needs it was placed yet: the device before that\n";
+  } else if (choice.ok() && choice->why.empty()) {
     text += StrCat("  the first device that can run it", members.size() > 1 ? " and its group" : "",
                    node.device().empty() ? "" : " and meets the constraint", "\n");
   }

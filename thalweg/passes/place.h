@@ -5,8 +5,8 @@
 //   ASSIGN_OR_RETURN(std::vector<int> device, placer.Place(*user_graph, step));   // by node id
 //
 // ConstraintPlacer: of the devices that have a kernel for every node of a colocation group and meet
-// the constraints of all of them, the first that has memory of its own (an accelerator), or else
-// the first. What becomes of a constraint that leaves none is
+// the constraints of all of them, one by placement_method.h; by cost that is not said of state,
+// which goes to the preferred one. What becomes of a constraint that leaves none is
 // placement_rule.h's. Groups are those of the whole user graph, so a variable stands where its
 // updates can run, also those of later steps; once placed, state stays where it is. Nodes of a
 // group that no device can run are nobody's concern until a step needs them.
@@ -28,6 +28,8 @@
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/passes/colocation.h"
 #include "thalweg/passes/pass.h"
+#include "thalweg/passes/place_by_cost.h"
+#include "thalweg/passes/placement_method.h"
 #include "thalweg/passes/placement_rule.h"
 
 namespace thalweg {
@@ -50,21 +52,19 @@ class ConstraintPlacer : public Placer {
     std::vector<Device*> devices;  // at least one; in order of preference
     const KernelRegistry* kernels = nullptr;
     PlacementRule rule = PlacementRule::kAcceleratorsToCpu;
+    PlacementMethod method = PlacementMethod::kPreferred;
+    // What the devices can do, by number; null: by their kinds.
+    std::shared_ptr<const Machine> machine;
+    const MeasuredCosts* measured = nullptr;  // for what is placed by cost
     Logger logger;
   };
-  explicit ConstraintPlacer(Options options) : options_(std::move(options)) {}
+  explicit ConstraintPlacer(Options options);
 
   Result<std::vector<int>> Place(const Graph& graph, const StepGraph& step) override;
   Status Check(const StepGraph& step) override;
   Result<std::string> Explain(const Graph& graph, const Node& node) override;
 
  private:
-  // What was found out about one group.
-  struct Choice {
-    int device = 0;
-    bool moved = false;  // against the user's constraint
-    std::string why;     // of the move
-  };
   // What the nodes of a group ask for together.
   struct Constraint {
     DeviceName name;
@@ -87,8 +87,30 @@ class ConstraintPlacer : public Placer {
    private:
     std::vector<char> bits_;
   };
+  // What was found out about one group.
+  struct Choice {
+    int device = 0;      // the preferred one
+    Mask may{0};         // all that are possible
+    bool moved = false;  // against the user's constraint
+    std::string why;     // of the move
+  };
+  // The groups that a step has nodes of.
+  struct Groups {
+    std::vector<int> of_node;  // by id in the step; an index of `groups`
+    struct Group {
+      const Node* first = nullptr;  // in the user's graph; null: of a node that a pass made
+      int number = 0;               // of ColocationGroups
+      std::vector<const Node*> members;
+      Choice choice;
+    };
+    std::vector<Group> groups;
+  };
 
-  const ColocationGroups& Groups(const Graph& graph) REQUIRES(mutex_);
+  const ColocationGroups& ColocationOf(const Graph& graph) REQUIRES(mutex_);
+  Result<Groups> FindGroups(const ColocationGroups& colocation, const StepGraph& step,
+                            const std::unordered_map<const Node*, bool>& needed) REQUIRES(mutex_);
+  // Decides between the devices that are possible for each group.
+  Status ChooseByCost(const StepGraph& step, Groups* groups) REQUIRES(mutex_);
   Result<Choice> Choose(const std::vector<const Node*>& members,
                         const std::unordered_map<const Node*, bool>& needed) REQUIRES(mutex_);
   Mask KernelMask(const Node& node) const;
@@ -116,6 +138,9 @@ class ConstraintPlacer : public Placer {
   std::unique_ptr<ColocationGroups> groups_ GUARDED_BY(mutex_);
   const Graph* groups_of_ GUARDED_BY(mutex_) = nullptr;
   std::unordered_map<const Node*, int> pinned_ GUARDED_BY(mutex_);  // where state is
+  // Null: not by cost. Its groups of the last step, by number of ColocationGroups.
+  std::unique_ptr<PlaceByCost> by_cost_ GUARDED_BY(mutex_);
+  std::unordered_map<int, int> costed_ GUARDED_BY(mutex_);
   // What is to be said of accelerators that the step asks for and are missing; whether it was said.
   std::string replaced_ GUARDED_BY(mutex_);
   bool warned_ GUARDED_BY(mutex_) = false;

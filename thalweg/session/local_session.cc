@@ -245,6 +245,11 @@ Result<std::unique_ptr<Session>> MakeLocalSession(std::shared_ptr<Environment> e
   if (environment == nullptr || graph == nullptr) {
     return InvalidArgument("a session needs an environment and a graph");
   }
+  if (const size_t devices = environment->devices().size();
+      options.machine != nullptr && options.machine->num_devices() != static_cast<int>(devices)) {
+    return InvalidArgument("SessionOptions: the machine has ", options.machine->num_devices(),
+                           " devices, the session ", devices);
+  }
   return MakeSession(
       std::make_shared<SessionCore>(std::move(environment), std::move(graph), options));
 }

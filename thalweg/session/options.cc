@@ -31,6 +31,7 @@ Status EnvironmentOptions::Validate() const {
 
 Status SessionOptions::Validate() const {
   RETURN_IF_ERROR(PassSet::Parse(passes).status());
+  if (machine != nullptr) RETURN_IF_ERROR(machine->Validate());
   if (fold_limit_bytes < 0) {
     return InvalidArgument("SessionOptions: fold_limit_bytes must not be negative, got ",
                            fold_limit_bytes);

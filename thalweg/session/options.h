@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,6 +26,7 @@
 #include "thalweg/base/work_queue.h"
 #include "thalweg/compute/isa/isa.h"
 #include "thalweg/passes/placement_rule.h"
+#include "thalweg/placement/machine.h"
 
 namespace thalweg {
 
@@ -72,8 +74,12 @@ struct EnvironmentOptions {
 };
 
 struct SessionOptions {
-  // Passes of the step compiler to switch off and on: "-cse,-join_products" (passes/pass_table.h).
+  // Passes of the step compiler to switch off and on: "-cse,-join_products", and how nodes are
+  // placed: "place_by_cost" (passes/pass_table.h).
   std::string passes;
+  // What the devices can do, in the session's order, for placement by cost; null: by their kinds.
+  // Where it says that they differ, and `passes` says nothing, placement is by cost.
+  std::shared_ptr<const Machine> machine;
   int64_t fold_limit_bytes = int64_t{10} << 20;  // of one tensor that fold_constants makes
   // What becomes of a node whose device is not here or cannot run it.
   PlacementRule placement = PlacementRule::kAcceleratorsToCpu;

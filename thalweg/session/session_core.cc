@@ -2,7 +2,9 @@
 #include "thalweg/session/session_core.h"
 
 #include <algorithm>
+#include <bit>
 
+#include "thalweg/session/run_metadata_message.h"
 #include "thalweg/tensor/inlined_tensors.h"
 
 namespace thalweg {
@@ -16,6 +18,15 @@ std::vector<Device*> DevicesOf(const Environment& environment, const RemoteParts
   for (const auto& device : environment.devices()) devices.push_back(device.get());
   for (const auto& device : remote.devices) devices.push_back(device.get());
   return devices;
+}
+
+// By cost only where a word says so, or devices that are known differ: what is known of kinds alone
+// is a guess, and graphs that go to an accelerator whole shall go on doing so.
+PlacementMethod MethodOf(const SessionOptions& options) {
+  const bool is_known = options.machine != nullptr && !options.machine->IsUniform();
+  return PassSet::Parse(options.passes)
+      ->placement()
+      .value_or(is_known ? PlacementMethod::kGreedy : PlacementMethod::kPreferred);
 }
 
 }  // namespace
@@ -33,9 +44,13 @@ SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_p
                     [this](const RuntimeCall& call) { return ExpandCall(call); }),
       remote_runner_(remote_.make_runner ? remote_.make_runner(local_runner_) : nullptr),
       runner_(remote_runner_ != nullptr ? *remote_runner_ : local_runner_),
+      placement_method_(MethodOf(options_)),
       placer_({.devices = devices_,
                .kernels = &environment_->kernels(),
                .rule = options.placement,
+               .method = placement_method_,
+               .machine = options.machine,
+               .measured = &measured_,
                .logger = environment_->logger()}),
       evaluator_(*environment_),
       compiler_(*graph_, placer_, evaluator_, runner_,
@@ -331,6 +346,22 @@ StepRequest SessionCore::MakeRequest(const RunOptions& options, std::chrono::nan
   return request;
 }
 
+// Plans are made anew after the first traced step, the second, the fourth and so on: soon, and not
+// after each step of a program that traces all.
+void SessionCore::NoteCosts(const StepStats& stats) {
+  RunMetadata copy;
+  copy.step_stats = stats;
+  if (!ReadStepStats(&copy).ok()) return;  // of a peer, and only good to have
+  for (const DeviceStats& device : copy.step_stats.devices) {
+    for (const NodeStats& node : device.nodes) {
+      measured_.Add(node.node, device.device,
+                    static_cast<double>(node.end_nanos - node.start_nanos) * 1e-9);
+    }
+  }
+  const uint64_t steps = traced_steps_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (std::has_single_bit(steps)) plans_.Clear();
+}
+
 Status SessionCore::RunPlan(const StepPlan& plan, const RunOptions& options,
                             std::span<const Tensor> values, std::span<Tensor> fetches,
                             RunMetadata* metadata, std::chrono::nanoseconds spent) {
@@ -355,13 +386,18 @@ Status SessionCore::RunPlan(const StepPlan& plan, const RunOptions& options,
   if (metadata != nullptr && options.memory_plan) {
     ASSIGN_OR_RETURN(metadata->memory, plan.prepared->PlanMemory(values));
   }
+  const bool keeps_costs =
+      request.stats != nullptr && placement_method_ != PlacementMethod::kPreferred;
   if (plan.fetches_in_order) {
     request.fetches = fetches;
-    return plan.prepared->Run(request);
+    RETURN_IF_ERROR(plan.prepared->Run(request));
+    if (keeps_costs) NoteCosts(*request.stats);
+    return OkStatus();
   }
   InlinedTensors fetched(static_cast<size_t>(plan.num_part_fetches));
   request.fetches = fetched.span();
   RETURN_IF_ERROR(plan.prepared->Run(request));
+  if (keeps_costs) NoteCosts(*request.stats);
   for (size_t i = 0; i < fetches.size(); ++i) {
     const int from = plan.fetch_from[i];
     fetches[i] = from < 0 ? values[-1 - from] : request.fetches[from];

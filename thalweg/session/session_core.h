@@ -103,6 +103,8 @@ class SessionCore {
   Result<StepGraph> ExpandCall(const RuntimeCall& call) EXCLUDES(mutex_);
   void ForgetStaleKernels() REQUIRES(mutex_);
   Status CheckGrowth() REQUIRES(mutex_);
+  // Keeps what the nodes of a traced step took, for later placements by cost.
+  void NoteCosts(const StepStats& stats);
   const Node* FirstOfProgram(int begin, int end) const;
 
   const std::shared_ptr<Environment> environment_;
@@ -117,6 +119,9 @@ class SessionCore {
   LocalRunner local_runner_;
   const std::unique_ptr<PartitionRunner> remote_runner_;  // null: all is local
   PartitionRunner& runner_;
+  const PlacementMethod placement_method_;
+  MeasuredCosts measured_;
+  std::atomic<uint64_t> traced_steps_{0};  // whose costs are kept
   ConstraintPlacer placer_;
   HostEvaluator evaluator_;
   StepCompiler compiler_;

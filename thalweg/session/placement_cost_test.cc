@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions that place by cost: how it is asked for, what it changes, what traced steps teach it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "thalweg/session/session_fixture.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Two CPUs, of which the second computes a thousand times as fast.
+std::shared_ptr<Machine> UnequalMachine() {
+  std::vector<DeviceModel> models;
+  for (int d = 0; d < 2; ++d) {
+    models.push_back({.name = StrCat("/job:localhost/replica:0/task:0/device:CPU:", d),
+                      .flops = d == 0 ? 1e3 : 1e6,
+                      .bytes = d == 0 ? 1e3 : 1e6,
+                      .node_seconds = d == 0 ? 1 : 1e-3,
+                      .pool = d});
+  }
+  auto machine = std::make_shared<Machine>(models);
+  machine->SetAllLinks({.latency = 1e-3});
+  return machine;
+}
+
+EnvironmentOptions TwoCpus() { return {.threads = 0, .cpu_devices = 2}; }
+
+std::string PlaceOfSum(const SessionOptions& options) {
+  SessionFixture f(TwoCpus(), options);
+  const Output x = f.Placeholder();
+  const Output y = f.b.Op("Add", {x, x}, {}, "y");
+  const Result<std::vector<Tensor>> got = f.Run({{x, Tensor::Scalar(2.0f)}}, {y});
+  EXPECT_TRUE(got.ok()) << got.status().ToString();
+  if (!got.ok()) return "";
+  EXPECT_EQ(got->at(0).scalar<float>(), 4);
+  return *f.session->ExplainPlacement("y");
+}
+
+TEST(PlacementCostTest, AWordOrAMachineWhoseDevicesDifferAsksForIt) {
+  const auto first = AllOf(HasSubstr("CPU:0"), Not(HasSubstr("the node itself")));
+  const auto second = AllOf(HasSubstr("'y' -> /job:localhost/replica:0/task:0/device:CPU:1"),
+                            HasSubstr("CPU:1 (chosen)"));
+  EXPECT_THAT(PlaceOfSum({}), first);
+  EXPECT_THAT(PlaceOfSum({.machine = UnequalMachine()}), second);
+  EXPECT_THAT(PlaceOfSum({.passes = "place_by_search", .machine = UnequalMachine()}), second);
+  EXPECT_THAT(PlaceOfSum({.passes = "-place_by_cost", .machine = UnequalMachine()}), first);
+  // Devices that are alike: asked for, it comes to the same.
+  EXPECT_THAT(PlaceOfSum({.passes = "place_by_cost"}), HasSubstr("CPU:0 (chosen)"));
+  auto alike = UnequalMachine();
+  alike->device(0) = alike->device(1);
+  EXPECT_THAT(PlaceOfSum({.machine = alike}), first);
+}
+
+TEST(PlacementCostTest, AMachineOfOtherDevicesIsRefused) {
+  SessionFixture f({.threads = 0});
+  const auto refused = [&](const std::shared_ptr<Machine>& machine) {
+    return MakeLocalSession(f.environment, f.graph, {.machine = machine}).status();
+  };
+  EXPECT_THAT(refused(UnequalMachine()).ToString(),
+              HasSubstr("the machine has 2 devices, the session 1"));
+  auto bad = UnequalMachine();
+  bad->device(1).flops = 0;
+  EXPECT_THAT(refused(bad).ToString(), HasSubstr("flops of device"));
+}
+
+TEST(PlacementCostTest, TracedStepsTeachIt) {
+  SessionFixture f(TwoCpus(), {.machine = UnequalMachine()});
+  const Output x = f.Placeholder();
+  const Output y = f.b.Op("Add", {x, x}, {}, "y");
+  const auto run = [&](const RunOptions& options) {
+    RunMetadata metadata;
+    const Result<std::vector<Tensor>> got =
+        f.Run({{x, Tensor::Scalar(2.0f)}}, {y}, {}, options, &metadata);
+    ASSERT_TRUE(got.ok()) << got.status().ToString();
+    EXPECT_EQ(got->at(0).scalar<float>(), 4);
+  };
+  run({});
+  EXPECT_THAT(*f.session->ExplainPlacement("y"), Not(HasSubstr("measured")));
+  run({.trace = TraceLevel::kFull});
+  run({});  // placed anew
+  // Here a kernel takes less than the second and the millisecond that the machine was said to take.
+  EXPECT_THAT(*f.session->ExplainPlacement("y"),
+              AllOf(HasSubstr(", measured"), HasSubstr("by what was measured elsewhere")));
+}
+
+// The value of a variable is where it was, whatever steps cost.
+TEST(PlacementCostTest, StateStaysFromStepToStep) {
+  SessionFixture f(TwoCpus(), {.machine = UnequalMachine()});
+  const Output v = f.Variable("v");
+  const Output set = f.b.Op("Assign", {v, f.Float(3)}, {}, "set");
+  const Output read = f.b.Op("Neg", {f.b.Op("Mul", {v, v}, {}, "square")}, {}, "read");
+  ASSERT_TRUE(f.Run({}, {}, {set.node}).ok());
+  const Result<std::vector<Tensor>> got = f.Run({}, {read});
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_EQ(got->at(0).scalar<float>(), -9);
+  EXPECT_THAT(*f.session->ExplainPlacement("v"),
+              HasSubstr("'v' -> /job:localhost/replica:0/task:0/device:CPU:0"));
+  EXPECT_THAT(*f.session->ExplainPlacement("read"), HasSubstr("CPU:1 (chosen)"));
+}
+
+}  // namespace
+}  // namespace thalweg
