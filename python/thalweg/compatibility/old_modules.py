@@ -87,7 +87,7 @@ class LooseVersion:
         if vstring:
             self.parse(vstring)
 
-    def parse(self, vstring):
+    def parse(self, vstring: str) -> None:
         """Takes a version apart."""
         self.vstring = vstring
         self.version = [int(part) if part.isdigit() else part for part in re.findall(r"\d+|[a-z]+", vstring)]
@@ -127,7 +127,7 @@ class LooseVersion:
 class StrictVersion(LooseVersion):
     """Two or three numbers, and a or b with a number for what came before the release."""
 
-    def parse(self, vstring):
+    def parse(self, vstring: str) -> None:
         """Takes a version apart; ValueError where it is none."""
         found = re.fullmatch(r"(\d+)\.(\d+)(?:\.(\d+))?(?:([ab])(\d+))?", vstring, re.ASCII)
         if not found:
@@ -167,7 +167,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         vars(module).update(_NAMES[module.__name__])
 
 
-def restore():
+def restore() -> None:
     """Makes them importable where they are not."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())
