@@ -4,6 +4,7 @@ import collections
 import gc
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -372,6 +373,20 @@ def test_two_virtual_devices():
         assert len(sess.list_devices()) == 2
         assert sess.run(c, {a: 1}) == 4.0
         assert "CPU:1" in sess.explain_placement(b.op.name)
+
+
+@pytest.mark.parametrize("word", ["+place_by_cost", "+place_by_search"])
+def test_placement_by_cost_says_what_each_device_would_take(word):
+    x = tw.placeholder(tw.float32, [8, 8])
+    y = tw.matmul(x, x)
+    config = tw.ConfigProto(device_count={"CPU": 2})
+    config.graph_options.rewrite_options.optimizers.append(word)
+    with tw.Session(config=config) as sess:
+        assert sess.run(y, {x: np.eye(8)}).tolist() == np.eye(8).tolist()
+        lines = sess.explain_placement(y.op.name).splitlines()
+    costs = [line for line in lines if "the node itself" in line]
+    assert [re.search(r"CPU:\d", line)[0] for line in costs] == ["CPU:0", "CPU:1"]
+    assert "(chosen)" in costs[0] and "from 1024 operations" in costs[0]
 
 
 def test_20000_runs_leave_nothing_behind():

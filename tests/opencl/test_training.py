@@ -94,7 +94,7 @@ def wide_and_deep(random, images):
     return wide + dense(random, tw.nn.relu(dense(random, deep, 88, 32)), 32, 10)
 
 
-def train(device, net, optimizer, steps):
+def train(device, net, optimizer, steps, passes=()):
     """Losses by step, and what the variables are in the end."""
     random = np.random.RandomState(3)
     with tw.Graph().as_default():
@@ -106,6 +106,7 @@ def train(device, net, optimizer, steps):
         prototypes = random.standard_normal((10, 8, 8, 1)).astype(np.float32)
         losses = []
         config = tw.ConfigProto(allow_soft_placement=True)
+        config.graph_options.rewrite_options.optimizers.extend(passes)
         with tw.Session(config=config) as session:
             session.run(tw.global_variables_initializer())
             for _ in range(steps):
@@ -136,6 +137,14 @@ def test_a_net_learns_as_on_the_cpu(net, optimizer):
     expected, _ = train(CPU, net, OPTIMIZERS[optimizer], 15)
     found, _ = train(GPU, net, OPTIMIZERS[optimizer], 15)
     assert found[-1] < found[0]
+    np.testing.assert_allclose(found, expected, rtol=5e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("net", [lenet, transformer, lstm])
+@pytest.mark.parametrize("word", ["+place_by_cost", "+place_by_search"])
+def test_a_net_that_is_placed_by_cost_learns_alike(net, word):
+    expected, _ = train(CPU, net, OPTIMIZERS["momentum"], 8)
+    found, _ = train(None, net, OPTIMIZERS["momentum"], 8, [word])
     np.testing.assert_allclose(found, expected, rtol=5e-3, atol=1e-3)
 
 
