@@ -5,11 +5,16 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING
 
+from thalweg.base import names
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from thalweg.base.typing import TensorLike
     from thalweg.graph.tensor import Tensor
+
+
+__all__ = ["DataDecoder"]
 
 
 class DataDecoder(metaclass=abc.ABCMeta):
@@ -22,3 +27,6 @@ class DataDecoder(metaclass=abc.ABCMeta):
     @abc.abstractmethod
     def list_items(self) -> list[str]:
         """The names of the items that there are."""
+
+
+names.complete(globals())

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from thalweg.base import names
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from thalweg.graph.tensor import Tensor
+
+
+__all__ = ["DataProvider"]
 
 
 class DataProvider:
@@ -41,3 +46,6 @@ class DataProvider:
     def num_samples(self) -> int:
         """How many records there are."""
         return self._num_samples
+
+
+names.complete(globals())

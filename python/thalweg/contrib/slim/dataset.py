@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from thalweg.base import names
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from thalweg.contrib.slim.data_decoder import DataDecoder
     from thalweg.operations.readers import ReaderBase
+
+
+__all__ = ["Dataset"]
 
 
 class Dataset:
@@ -34,3 +39,6 @@ class Dataset:
                  items_to_descriptions: Mapping[str, str], **kwargs: Any) -> None:
         self.__dict__.update(kwargs, data_sources=data_sources, reader=reader, decoder=decoder, num_samples=num_samples,
                              items_to_descriptions=items_to_descriptions)
+
+
+names.complete(globals())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from thalweg.base import names
 from thalweg.contrib.slim import parallel_reader
 from thalweg.contrib.slim.data_provider import DataProvider
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from thalweg.contrib.slim.dataset import Dataset
+
+
+__all__ = ["DatasetDataProvider"]
 
 
 class DatasetDataProvider(DataProvider):
@@ -45,3 +49,6 @@ class DatasetDataProvider(DataProvider):
             raise ValueError(f"The item name used for `record_key` cannot also be used for a dataset item: {record_key}")
         tensors = dict(zip(items, dataset.decoder.decode(data, items)))
         super().__init__({**tensors, record_key: key}, dataset.num_samples)
+
+
+names.complete(globals())

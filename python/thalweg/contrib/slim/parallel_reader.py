@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes as types, summary
+from thalweg.base import names
 from thalweg.control.queue_runner import QueueRunner, add_queue_runner
 from thalweg.files import file_names
 from thalweg.graph.graph import name_scope
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from thalweg.base.typing import DTypeLike, IntLike
     from thalweg.graph.tensor import Operation, Tensor
     from thalweg.operations.data_flow_ops import QueueBase
+
+
+__all__ = ["ParallelReader", "get_data_files", "parallel_read", "single_pass_read"]
 
 
 class ParallelReader(ReaderBase):
@@ -144,3 +148,6 @@ def get_data_files(data_sources: str | Sequence[str]) -> list[str]:
     if not files:
         raise ValueError(f"No data files found in {data_sources}")
     return files
+
+
+names.complete(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes, summary
+from thalweg.base import names
 from thalweg.control.queue_runner import QueueRunner, add_queue_runner
 from thalweg.graph.graph import name_scope
 from thalweg.operations import math_ops
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     from thalweg.graph.tensor import Tensor
     from thalweg.operations.data_flow_ops import QueueBase
+
+
+__all__ = ["prefetch_queue"]
 
 
 def prefetch_queue(tensors: Sequence[Tensor] | Mapping[str, Tensor], capacity: int = 8, num_threads: int = 1, dynamic_pad: bool = False,
@@ -55,3 +59,6 @@ def prefetch_queue(tensors: Sequence[Tensor] | Mapping[str, Tensor], capacity: i
         add_queue_runner(QueueRunner(queue, [queue.enqueue(tensors)] * num_threads))
         summary.scalar(f"fraction_of_{capacity}_full", math_ops.cast(queue.size(), dtypes.float32) * (1. / capacity))
         return queue
+
+
+names.complete(globals())

@@ -13,6 +13,7 @@ import abc
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes, image as images
+from thalweg.base import names
 from thalweg.contrib.slim.data_decoder import DataDecoder
 from thalweg.control.control_flow import cond
 from thalweg.control.functional_ops import map_fn
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
     from thalweg.base.typing import DTypeLike, Scalar
     from thalweg.graph import tensor as graph_tensor
+
+
+__all__ = ["BackupHandler", "BoundingBox", "Image", "ItemHandler", "ItemHandlerCallback", "LookupTensor", "SparseTensor",
+           "TFExampleDecoder", "Tensor"]
 
 
 def _listed(keys):
@@ -261,3 +266,6 @@ class TFExampleDecoder(DataDecoder):
             handler = self._handlers[item]
             found.append(handler.tensors_to_item({key: example[key] for key in handler.keys}))
         return found
+
+
+names.complete(globals())
