@@ -115,3 +115,13 @@ def test_errors_are_raised_at_once_with_operation_and_line():
         tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))
     assert "Matrix size-incompatible: In[0]: [2,3], In[1]: [2,3]" in str(error.value) and "[Op:MatMul]" in str(error.value)
     assert __file__ in str(error.value)
+
+
+def test_errors_of_datasets_name_stage_function_and_lines():
+    pipeline = tf.data.Dataset.range(2).map(lambda x: tf.check_numerics(tf.cast(x, tf.float32) / 0.0, "bad")).batch(2)
+    with pytest.raises(tf.errors.InvalidArgumentError) as error:
+        next(iter(pipeline))
+    inner, stage = str(error.value).split("\n\t [[")[1:]
+    assert inner.startswith("CheckNumerics") and f"(created at {__file__}:" in inner
+    assert stage.startswith("MapDataset") and "thalweg/eager" not in stage
+    assert "[Op:IteratorGetNext]" in stage and f"(at {__file__}:" in stage

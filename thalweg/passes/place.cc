@@ -58,6 +58,21 @@ bool KeepsState(const Node& node) {
   return false;
 }
 
+// Whether it does the same on any task: it keeps nothing, touches no file and no function of the
+// program, and what it reads and makes can go from task to task. Names of files are strings.
+bool RunsOnAnyTask(const Node& node) {
+  const auto stays = [](DType type) {
+    return type == DType::kResource || type == DType::kVariant || type == DType::kString;
+  };
+  if (node.op().def.is_stateful || node.op_name().starts_with("PyFunc")) return false;
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    if (node.output_is_ref(i) || stays(node.output_type(i))) return false;
+  }
+  return std::ranges::none_of(node.inputs(), [&](const Output& input) {
+    return input.node != nullptr && stays(input.dtype());
+  });
+}
+
 // What soft placement keeps of a constraint.
 DeviceName TaskOf(const DeviceName& name) {
   return {.job = name.job, .replica = name.replica, .task = name.task, .type = {}, .index = {}};
@@ -301,9 +316,13 @@ Status ConstraintPlacer::ChooseByCost(const StepGraph& step, Groups* groups) {
     // State goes where other steps and other sessions expect it, whatever this step costs.
     const bool stays =
         std::ranges::any_of(group.members, [](const Node* member) { return KeepsState(*member); });
+    const bool goes = std::ranges::all_of(
+        group.members, [](const Node* member) { return RunsOnAnyTask(*member); });
+    const DeviceName& preferred = options_.devices[group.choice.device]->name();
     for (size_t d = 0; d < options_.devices.size(); ++d) {
+      const bool is_here = goes || TaskOf(options_.devices[d]->name()) == TaskOf(preferred);
       devices.may.push_back(stays ? static_cast<int>(d) == group.choice.device
-                                  : group.choice.may.Has(d));
+                                  : group.choice.may.Has(d) && is_here);
     }
   }
   Result<std::vector<int>> device = by_cost_->Place(step, groups->of_node, std::move(may));

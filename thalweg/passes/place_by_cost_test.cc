@@ -154,6 +154,29 @@ TEST_F(PlaceByCostTest, StateStaysWithTheFirstDeviceAndItsReadersMayLeave) {
                          HasSubstr("CPU:1: not possible")));
 }
 
+// Another task has other files, other functions, and no way for lists and words of its own.
+TEST_F(PlaceByCostTest, OnlyWhatIsTheSameOnEveryTaskGoesToAnother) {
+  owned.push_back(
+      std::make_unique<NamedDevice>("/job:localhost/replica:0/task:1/device:CPU:0", 9, true));
+  devices[1] = owned.back().get();
+  Know();
+  for (const char* op : {"PyFuncStateless", "ReadFile", "AsString", "RandomUniform"}) {
+    kernels.AddFunction<RunNothing>(op, kCpu);
+  }
+  const Output heavy = Exp(Value(1000), "heavy");
+  const auto floats = std::vector<DType>{DType::kFloat};
+  const Output called =
+      b.Op("PyFuncStateless", {heavy},
+           {{"Tin", floats}, {"Tout", floats}, {"token", std::string("f")}}, "called");
+  const Output words = b.Op("AsString", {heavy}, {}, "words");
+  const Output file = b.Op("ReadFile", {words}, {}, "file");
+  const Output drawn = b.Op("RandomUniform", {b.Const(std::vector<int32_t>{2})},
+                            {{"dtype", DType::kFloat}}, "drawn");
+  EXPECT_THAT(Where(*Placer(), {called, file, drawn, Exp(heavy, "last")},
+                    {"heavy", "last", "called", "words", "file", "drawn"}),
+              ElementsAre(1, 1, 0, 0, 0, 0));
+}
+
 TEST_F(PlaceByCostTest, MemoryLimitsAreKept) {
   machine->device(1).memory_limit = 9000;
   const Output a = Exp(Placeholder("x", {1000}), "a"), c = Exp(Value(1000), "c");

@@ -2,6 +2,7 @@
 """What is said of operations that fail where they run at once."""
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from thalweg import errors
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from thalweg.graph.schemas import Schema
 
+_MADE_HERE = re.compile(r" \(created at \S*/thalweg/eager/\S+ in \w+\)")
 _SAID = {"float16": "half", "float32": "float", "float64": "double"}  # how TensorFlow names types here
 
 
@@ -25,7 +27,8 @@ def _place(op, name):
 
 def told(error: errors.OpError, op: str, name: str | None) -> errors.OpError:
     """An error of the core, with the operation and the user's line in the place of the hidden graph's."""
-    return type(error)(None, None, error.message.split("\n\t [[", 1)[0] + _place(op, name))
+    within = error.message.rpartition("\n\t [[")[0] or error.message  # the last line is the hidden graph's
+    return type(error)(None, None, _MADE_HERE.sub("", within) + _place(op, name))
 
 
 def told_of_refusal(schema: Schema, flat: Sequence[Tensor], error: ValueError, name: str | None) -> errors.OpError:

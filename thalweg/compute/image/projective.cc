@@ -53,12 +53,15 @@ struct Image {
   const ProjectiveShape& s;
   const T* pixels;
 
-  V At(int64_t row, int64_t column, int64_t channel) const {
-    if (row < 0 || row >= s.rows || column < 0 || column >= s.columns) return static_cast<V>(fill);
-    return static_cast<V>(ValueOf(pixels[(row * s.columns + column) * s.channels + channel]));
+  T Pixel(int64_t row, int64_t column, int64_t channel) const {
+    if (row < 0 || row >= s.rows || column < 0 || column >= s.columns) return fill;
+    return pixels[(row * s.columns + column) * s.channels + channel];
   }
-  V Nearest(float y, float x, int64_t channel) const {
-    return At(static_cast<int64_t>(std::round(y)), static_cast<int64_t>(std::round(x)), channel);
+  V At(int64_t row, int64_t column, int64_t channel) const {
+    return static_cast<V>(ValueOf(Pixel(row, column, channel)));
+  }
+  T Nearest(float y, float x, int64_t channel) const {
+    return Pixel(static_cast<int64_t>(std::round(y)), static_cast<int64_t>(std::round(x)), channel);
   }
   V Bilinear(float y, float x, int64_t channel) const {
     const float top = std::floor(y), left = std::floor(x);
@@ -69,7 +72,7 @@ struct Image {
     };
     return (1 - lower_part) * between(row) + lower_part * between(row + 1);
   }
-  const V fill = static_cast<V>(ValueOf(Rounded<T>(s.fill)));
+  const T fill = Rounded<T>(s.fill);
 };
 
 template <class T>
@@ -87,9 +90,13 @@ void TransformRow(const ProjectiveShape& s, const float* a, const T* input, int6
     const float in_x = Inside(s.outside, place_x, s.columns);
     const float in_y = Inside(s.outside, place_y, s.rows);
     for (int64_t c = 0; c < s.channels; ++c) {
-      V value = image.fill;
-      if (known) value = s.bilinear ? image.Bilinear(in_y, in_x, c) : image.Nearest(in_y, in_x, c);
-      *to++ = Rounded<T>(value);
+      if (!known) {
+        *to++ = image.fill;
+      } else if (s.bilinear) {
+        *to++ = Rounded<T>(image.Bilinear(in_y, in_x, c));
+      } else {
+        *to++ = image.Nearest(in_y, in_x, c);
+      }
     }
   }
 }

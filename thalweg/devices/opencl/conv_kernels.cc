@@ -191,9 +191,11 @@ class ConvFilterGradient : public Kernel {
     const size_t enough =
         panels ? static_cast<size_t>(PanelGrid::kItemsOfAUnit * device.choice().units) : 1 << 14;
     const uint32_t least_pixels = panels ? 512 : 64;
-    const auto parts = static_cast<uint32_t>(
+    const auto most_parts = static_cast<uint32_t>(
         std::clamp<size_t>(enough / items, 1, std::max<uint32_t>(pixels / least_pixels, 1)));
-    const uint32_t part_size = (pixels + parts - 1) / parts;
+    const uint32_t part_size = std::max((pixels + most_parts - 1) / most_parts, uint32_t{1});
+    const uint32_t parts =
+        std::max((pixels + part_size - 1) / part_size, uint32_t{1});  // none empty
     Tensor sums = *df;
     if (parts > 1) {
       ASSIGN_OR_RETURN(sums, device.Allocate(x.dtype(), Shape{parts, n}));

@@ -44,12 +44,13 @@ class MatchCpu : public Kernel {
     }
     const float valid = count.data<float>()[0];
     if (valid < 0) return rows;
-    // Also what is no number.
-    if (!(valid < static_cast<float>(rows) + 1)) {
+    // A number that was computed may be a little less than what was meant: as TensorFlow has it.
+    const float whole = std::floor(valid + 0.1f);
+    if (!(whole <= static_cast<float>(rows))) {  // also what is no number
       return InvalidArgument("There should be at least ", valid,
                              " rows in distance_mat, but only got ", rows, " rows.");
     }
-    return static_cast<int64_t>(valid);
+    return std::min(static_cast<int64_t>(whole), rows);
   }
 
   // Of equal distances that of the first row, then of the first column.

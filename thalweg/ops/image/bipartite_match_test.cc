@@ -15,7 +15,7 @@ In ValidRows(float count) { return In(Tensor::Scalar<float>(count)); }
 void MatchReference(RefCall<double>& r) {
   const Array<double>& d = r.in[0];
   const int64_t rows = d.shape.dim(0), columns = d.shape.dim(1);
-  const int64_t valid = r.in[1][0] < 0 ? rows : static_cast<int64_t>(r.in[1][0]);
+  const int64_t valid = r.in[1][0] < 0 ? rows : static_cast<int64_t>(r.in[1][0] + 0.1);
   Array<double> of_row(Shape{rows}), of_column(Shape{columns});
   for (double& x : of_row.values) x = -1;
   for (double& x : of_column.values) x = -1;
@@ -43,6 +43,8 @@ TEST(BipartiteMatchTest, Cases) {
       .Reference(MatchReference)
       .Try({In({7, 5}), ValidRows(-1)})
       .Try({In({4, 9}), ValidRows(3)})
+      .Try({In({4, 9}), ValidRows(2.9999998f)})  // three that were computed
+      .Try({In({4, 9}), ValidRows(2.5f)})
       .Try({In({6, 6}), ValidRows(6)}, {{"top_k", int64_t{2}}})
       .Try({In({6, 6}), ValidRows(-1)}, {{"top_k", int64_t{0}}})
       .Try({In({3, 3}, {1, 1, 1, 1, 1, 1, 1, 1, 1}), ValidRows(-1)})
@@ -50,6 +52,7 @@ TEST(BipartiteMatchTest, Cases) {
       .Try({In({3, 0}), ValidRows(2)})
       .Bad({In({3}), ValidRows(1)}, {}, Code::kInvalidArgument, "")
       .Bad({In({2, 3}), ValidRows(5)}, {}, Code::kInvalidArgument, "at least 5 rows")
+      .Bad({In({3, 3}), ValidRows(3.99f)}, {}, Code::kInvalidArgument, "only got 3 rows")
       .Bad({In({2, 3}), ValidRows(NAN)}, {}, Code::kInvalidArgument, "only got 2 rows")
       .Bad({In({2, 3}), In({2})}, {}, Code::kInvalidArgument, "1 element, but got 2")
       .Run();

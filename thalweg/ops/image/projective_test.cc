@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "thalweg/testing/kernel_call.h"
 #include "thalweg/testing/op_case.h"
 
 namespace thalweg {
@@ -162,6 +163,24 @@ TEST(ProjectiveTest, RecordedBorders) {
     EXPECT_EQ(Moved(fill, "NEAREST", INFINITY), filled) << fill;
     EXPECT_EQ(Moved(fill, "BILINEAR", 1e14f).size(), 11u);
   }
+}
+
+// The nearest pixel is the pixel, to its last bit.
+template <class T>
+void ExpectKept(std::vector<T> pixels) {
+  const Tensor image = Tensor::Of<T>(pixels, Shape{1, 1, static_cast<int64_t>(pixels.size()), 1});
+  const std::vector<float> same = {1, 0, 0, 0, 1, 0, 0, 0};
+  KernelCall call("ImageProjectiveTransform", {image, Tensor::Of<float>(same, Shape{1, 8})},
+                  {{"interpolation", std::string("NEAREST")}});
+  const Status status = call.Run();
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  const auto kept = call.output(0).template flat<T>();
+  EXPECT_TRUE(std::equal(kept.begin(), kept.end(), pixels.begin(), pixels.end()));
+}
+
+TEST(ProjectiveTest, NumbersOfPixelsAreKept) {
+  ExpectKept<int32_t>({200000001, INT32_MAX, INT32_MIN});
+  ExpectKept<int64_t>({(int64_t{1} << 53) + 1, INT64_MAX, INT64_MIN});
 }
 
 }  // namespace
