@@ -45,12 +45,12 @@ class MatchCpu : public Kernel {
     const float valid = count.data<float>()[0];
     if (valid < 0) return rows;
     // A number that was computed may be a little less than what was meant: as TensorFlow has it.
-    const float whole = std::floor(valid + 0.1f);
-    if (!(whole <= static_cast<float>(rows))) {  // also what is no number
+    const double whole = std::floor(static_cast<double>(valid) + 0.1);
+    if (!(whole <= static_cast<double>(rows))) {  // also what is no number
       return InvalidArgument("There should be at least ", valid,
                              " rows in distance_mat, but only got ", rows, " rows.");
     }
-    return std::min(static_cast<int64_t>(whole), rows);
+    return static_cast<int64_t>(whole);
   }
 
   // Of equal distances that of the first row, then of the first column.

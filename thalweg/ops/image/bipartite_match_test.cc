@@ -45,6 +45,7 @@ TEST(BipartiteMatchTest, Cases) {
       .Try({In({4, 9}), ValidRows(3)})
       .Try({In({4, 9}), ValidRows(2.9999998f)})  // three that were computed
       .Try({In({4, 9}), ValidRows(2.5f)})
+      .Try({In({4, 9}), ValidRows(1.9f)})
       .Try({In({6, 6}), ValidRows(6)}, {{"top_k", int64_t{2}}})
       .Try({In({6, 6}), ValidRows(-1)}, {{"top_k", int64_t{0}}})
       .Try({In({3, 3}, {1, 1, 1, 1, 1, 1, 1, 1, 1}), ValidRows(-1)})
