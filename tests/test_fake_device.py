@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = ROOT / "python" / "tests"
 # Tests that say what a machine with CPUs alone does.
 OF_THE_CPU = {
-    "session": ["test_two_virtual_devices"],  # counts the devices
+    "session": ["test_two_virtual_devices", "test_placement_by_cost_says_what_each_device_would_take"],  # count the devices
     "training": ["test_gradient_of_a_weight_used_at_every_step_of_an_unrolled_network"],  # looks for what a pass of the CPU's makes
 }
 SUITES = ("session", "control_flow", "functions", "training", "optimizer", "while_gradients", "rnn", "custom_gradients", "saver",
