@@ -4,6 +4,7 @@
     call      a kernel over one element, of a chain of 500 in one step,
     product   512 x 512 x 512 and 100 x 784 x 500, in float32,
     copy      64 MB to the device and back, beside a copy within the host,
+    placed    a training step of a small dense net, all on the device and placed by cost, beside all on the CPU,
     mlp, lenet   a training step of the rows of those names, each in a process of its own.
 
 Processor time, as other work beside it disturbs it least: of all threads of the process, the driver's too. One JSON line for each.
@@ -78,6 +79,30 @@ def rows(seconds):
     emit("copy_back", back, here, gb_s=round(SIDE / back / 1e9, 2))
 
 
+def placed(seconds):
+    import numpy as np
+    import thalweg as tf
+    random = np.random.RandomState(1)
+
+    def step(device, words):
+        with tf.Graph().as_default():
+            with tf.device(device):
+                x, width = tf.constant(random.standard_normal((32, 64)).astype(np.float32)), 64
+                for outputs in (50, 30, 10):
+                    w = tf.Variable(random.standard_normal((width, outputs)).astype(np.float32) / 8, use_resource=True)
+                    x, width = tf.tanh(tf.matmul(x, w)), outputs
+                loss = tf.reduce_mean(tf.square(x))
+                train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+            config = tf.ConfigProto(allow_soft_placement=True)
+            config.graph_options.rewrite_options.optimizers.extend(words)
+            with tf.Session(config=config) as s:
+                s.run(tf.global_variables_initializer())
+                return measure(lambda: s.run([loss, train]), seconds)
+
+    there, here = (step(device, ()) for device in ("/gpu:0", "/cpu:0"))
+    emit("placed", there, here, by_cost_s=step(None, ["+place_by_cost"]), by_search_s=step(None, ["+place_by_search"]))
+
+
 def training(row, seconds):
     times = []
     for count in ("GPU=1", ""):
@@ -93,6 +118,7 @@ def main():
     a = parser.parse_args()
     os.environ["THALWEG_DEVICE_COUNT"] = "GPU=1"
     rows(a.seconds)
+    placed(a.seconds)
     for row in ("mlp", "lenet"):
         training(row, a.seconds)
 

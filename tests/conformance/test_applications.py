@@ -30,9 +30,13 @@ def folder(tmp_path_factory):
     running = [subprocess.Popen([python, "-I", os.path.join(HERE, "applications.py"), str(made), *NAMES[release]], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.PIPE, text=True, env=their_environment(), cwd="/")
                for release, python in pythons.items() if os.path.exists(python)]
-    for process in running:
-        errors = process.communicate()[1]
-        assert process.returncode == 0, errors[-2000:]
+    try:
+        for process in running:
+            errors = process.communicate(timeout=3600)[1]
+            assert process.returncode == 0, errors[-2000:]
+    finally:
+        for process in running:
+            process.kill()
     return made
 
 

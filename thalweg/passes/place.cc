@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -66,11 +67,24 @@ bool RunsOnAnyTask(const Node& node) {
   };
   if (node.op().def.is_stateful || node.op_name().starts_with("PyFunc")) return false;
   for (int i = 0; i < node.num_outputs(); ++i) {
-    if (node.output_is_ref(i) || stays(node.output_type(i))) return false;
+    if (stays(node.output_type(i))) return false;
   }
   return std::ranges::none_of(node.inputs(), [&](const Output& input) {
     return input.node != nullptr && stays(input.dtype());
   });
+}
+
+// How far from the preferred device costs may take a group.
+enum class Reach : uint8_t { kDevice, kTask, kAnywhere };
+
+Reach ReachOf(std::span<const Node* const> members) {
+  Reach reach = Reach::kAnywhere;
+  for (const Node* member : members) {
+    // State goes where other steps and other sessions expect it, whatever this step costs.
+    if (KeepsState(*member)) return Reach::kDevice;
+    if (!RunsOnAnyTask(*member)) reach = Reach::kTask;
+  }
+  return reach;
 }
 
 // What soft placement keeps of a constraint.
@@ -309,20 +323,19 @@ Result<ConstraintPlacer::Groups> ConstraintPlacer::FindGroups(
 
 Status ConstraintPlacer::ChooseByCost(const StepGraph& step, Groups* groups) {
   std::vector<Workload::Group> may;
+  std::vector<DeviceName> task;  // by device
+  for (const Device* device : options_.devices) task.push_back(TaskOf(device->name()));
   costed_.clear();
   for (const Groups::Group& group : groups->groups) {
     if (group.first != nullptr) costed_[group.number] = static_cast<int>(may.size());
     Workload::Group& devices = may.emplace_back();
-    // State goes where other steps and other sessions expect it, whatever this step costs.
-    const bool stays =
-        std::ranges::any_of(group.members, [](const Node* member) { return KeepsState(*member); });
-    const bool goes = std::ranges::all_of(
-        group.members, [](const Node* member) { return RunsOnAnyTask(*member); });
-    const DeviceName& preferred = options_.devices[group.choice.device]->name();
+    const Reach reach = ReachOf(group.members);
+    const auto preferred = static_cast<size_t>(group.choice.device);
     for (size_t d = 0; d < options_.devices.size(); ++d) {
-      const bool is_here = goes || TaskOf(options_.devices[d]->name()) == TaskOf(preferred);
-      devices.may.push_back(stays ? static_cast<int>(d) == group.choice.device
-                                  : group.choice.may.Has(d) && is_here);
+      devices.may.push_back(reach == Reach::kDevice ? d == preferred
+                            : reach == Reach::kTask
+                                ? group.choice.may.Has(d) && task[d] == task[preferred]
+                                : group.choice.may.Has(d));
     }
   }
   Result<std::vector<int>> device = by_cost_->Place(step, groups->of_node, std::move(may));
@@ -411,10 +424,13 @@ Result<std::string> ConstraintPlacer::Explain(const Graph& graph, const Node& no
   if (choice.ok() && !choice->why.empty()) {
     text += StrCat("  ", choice->moved ? "moved (soft placement): " : "", choice->why, "\n");
   }
-  if (is_costed && std::ranges::any_of(members, [](const Node* m) { return KeepsState(*m); })) {
-    text += "  what keeps state is not placed by cost: the first device that can run it\n";
-  }
   if (is_costed) {
+    const Reach reach = ReachOf(members);
+    if (reach == Reach::kDevice) {
+      text += "  what keeps state is not placed by cost: the first device that can run it\n";
+    } else if (reach == Reach::kTask) {
+      text += "  what is not the same on every task is not sent to another by cost\n";
+    }
     text += by_cost_->Explain(node, costed->second);
   } else if (choice.ok() && by_cost_ != nullptr && choice->why.empty()) {
     text += "  by cost; no step that needs it was placed yet: the device before that\n";

@@ -172,9 +172,13 @@ TEST_F(PlaceByCostTest, OnlyWhatIsTheSameOnEveryTaskGoesToAnother) {
   const Output file = b.Op("ReadFile", {words}, {}, "file");
   const Output drawn = b.Op("RandomUniform", {b.Const(std::vector<int32_t>{2})},
                             {{"dtype", DType::kFloat}}, "drawn");
-  EXPECT_THAT(Where(*Placer(), {called, file, drawn, Exp(heavy, "last")},
+  const auto placer = Placer();
+  EXPECT_THAT(Where(*placer, {called, file, drawn, Exp(heavy, "last")},
                     {"heavy", "last", "called", "words", "file", "drawn"}),
               ElementsAre(1, 1, 0, 0, 0, 0));
+  EXPECT_THAT(*placer->Explain(*graph, *file.node),
+              AllOf(HasSubstr("not the same on every task"),
+                    HasSubstr("task:1/device:CPU:0: not possible")));
 }
 
 TEST_F(PlaceByCostTest, MemoryLimitsAreKept) {

@@ -82,12 +82,8 @@ void Machine::SetAllLinks(LinkModel link) {
 }
 
 int Machine::places(int pool) const {
-  return pool < static_cast<int>(places_.size()) ? places_[pool] : 1;
-}
-
-void Machine::SetPlaces(int pool, int places) {
-  if (pool >= static_cast<int>(places_.size())) places_.resize(pool + 1, 1);
-  places_[pool] = places;
+  const auto found = places_.find(pool);
+  return found == places_.end() ? 1 : found->second;
 }
 
 int Machine::num_pools() const {

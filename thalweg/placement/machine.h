@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,7 +56,7 @@ class Machine {
   void SetAllLinks(LinkModel link);
   // How many nodes a pool runs at once: 1 where nothing is said.
   int places(int pool) const;
-  void SetPlaces(int pool, int places);
+  void SetPlaces(int pool, int places) { places_[pool] = places; }
   int num_pools() const;
 
   Status Validate() const;
@@ -65,7 +66,7 @@ class Machine {
  private:
   std::vector<DeviceModel> devices_;
   std::vector<LinkModel> links_;  // a row for each source
-  std::vector<int> places_;       // by pool
+  std::map<int, int> places_;     // by pool
 };
 
 }  // namespace thalweg

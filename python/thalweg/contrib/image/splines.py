@@ -53,7 +53,7 @@ def _solve(points, values, order, regularization_weight):
     batch = array_ops.shape(points)[0]
     nothing = array_ops.zeros(array_ops.stack([batch, size + 1, size + 1]), dtype=points.dtype)
     left = array_ops.concat([array_ops.concat([kernels, linear], 2),
-                                array_ops.concat([array_ops.transpose(linear, [0, 2, 1]), nothing], 2)], 1)
+                             array_ops.concat([array_ops.transpose(linear, [0, 2, 1]), nothing], 2)], 1)
     none = array_ops.zeros(array_ops.stack([batch, size + 1, array_ops.shape(values)[2]]), dtype=values.dtype)
     weights = apply("MatrixSolve", [left, array_ops.concat([values, none], 1)])
     return weights[:, :count], weights[:, count:]

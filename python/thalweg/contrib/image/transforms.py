@@ -34,13 +34,6 @@ def _batch_of(images, what="image_or_images"):
     raise TypeError("Images should have rank between 2 and 4.")
 
 
-def _rank_of(tensor):
-    rank = tensor.shape.ndims
-    if rank is None:
-        raise ValueError("Cannot take the length of shape with unknown rank.")
-    return rank
-
-
 def transform(images: TensorLike, transforms: TensorLike, interpolation: str = "NEAREST", output_shape: IntsLike | None = None,
               name: str | None = None) -> Tensor:
     """Images seen through projective maps, black where those lead out of them.
@@ -117,17 +110,14 @@ def translate(images: TensorLike, translations: TensorLike, interpolation: str =
         return transform(images, translations_to_projective_transforms(translations), interpolation)
 
 
-def _maps_of(columns):
-    """Maps of which all have these numbers, or those of a vector."""
-    return array_ops.stack(columns, axis=1)
-
-
 def angles_to_projective_transforms(angles: TensorLike, image_height: TensorLike, image_width: TensorLike,
                                     name: str | None = None) -> Tensor:
     """The maps [batch, 8] that turn images of this size about their middles by `angles`, [] or [batch]."""
     with name_scope(name, "angles_to_projective_transforms"):
         turns = convert_to_tensor(angles, dtypes.float32, name="angles")
-        rank = _rank_of(turns)
+        rank = turns.shape.ndims
+        if rank is None:
+            raise ValueError("Cannot take the length of shape with unknown rank.")
         if rank not in (0, 1):
             raise TypeError("Angles should have rank 0 or 1.")
         if rank == 0:
@@ -137,7 +127,7 @@ def angles_to_projective_transforms(angles: TensorLike, image_height: TensorLike
         x = (right - (cos * right - sin * bottom)) / 2
         y = (bottom - (sin * right + cos * bottom)) / 2
         nothing = array_ops.zeros_like(turns)
-        return _maps_of([cos, -sin, x, sin, cos, y, nothing, nothing])
+        return array_ops.stack([cos, -sin, x, sin, cos, y, nothing, nothing], axis=1)
 
 
 def translations_to_projective_transforms(translations: TensorLike, name: str | None = None) -> Tensor:
@@ -153,7 +143,7 @@ def translations_to_projective_transforms(translations: TensorLike, name: str | 
             moves = moves[None]
         x, y = moves[:, 0], moves[:, 1]
         one, nothing = array_ops.ones_like(x), array_ops.zeros_like(x)
-        return _maps_of([one, nothing, -x, nothing, one, -y, nothing, nothing])
+        return array_ops.stack([one, nothing, -x, nothing, one, -y, nothing, nothing], axis=1)
 
 
 def flat_transforms_to_matrices(transforms: TensorLike) -> Tensor:

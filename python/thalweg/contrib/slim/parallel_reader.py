@@ -118,14 +118,14 @@ def parallel_read(data_sources: str | Sequence[str], reader_class: Callable[...,
     """
     files = get_data_files(data_sources)
     with name_scope(scope or "parallel_read"):
-        names = string_input_producer(files, num_epochs=num_epochs, shuffle=shuffle, seed=seed, name="filenames")
+        sources = string_input_producer(files, num_epochs=num_epochs, shuffle=shuffle, seed=seed, name="filenames")
         dtypes = dtypes or [types.string, types.string]
         if shuffle:
             queue = RandomShuffleQueue(capacity=capacity, min_after_dequeue=min_after_dequeue, dtypes=dtypes, seed=seed, name="common_queue")
         else:
             queue = FIFOQueue(capacity=capacity, dtypes=dtypes, name="common_queue")
         summary.scalar(f"fraction_of_{capacity}_full", math_ops.cast(queue.size(), types.float32) * (1. / capacity))
-        return ParallelReader(reader_class, queue, num_readers=num_readers, reader_kwargs=reader_kwargs).read(names)
+        return ParallelReader(reader_class, queue, num_readers=num_readers, reader_kwargs=reader_kwargs).read(sources)
 
 
 def single_pass_read(data_sources: str | Sequence[str], reader_class: Callable[..., ReaderBase],
@@ -133,8 +133,8 @@ def single_pass_read(data_sources: str | Sequence[str], reader_class: Callable[.
     """Key and value of a record of files, which one reader reads once, in their order."""
     files = get_data_files(data_sources)
     with name_scope(scope or "single_pass_read"):
-        names = string_input_producer(files, num_epochs=1, shuffle=False, capacity=1, name="filenames")
-        return reader_class(**(reader_kwargs or {})).read(names)
+        sources = string_input_producer(files, num_epochs=1, shuffle=False, capacity=1, name="filenames")
+        return reader_class(**(reader_kwargs or {})).read(sources)
 
 
 def get_data_files(data_sources: str | Sequence[str]) -> list[str]:
