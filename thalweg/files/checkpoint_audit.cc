@@ -9,6 +9,7 @@
 #include "thalweg/base/crc32c.h"
 #include "thalweg/files/table_audit.h"
 #include "thalweg/io/bundle_entry.h"
+#include "thalweg/io/bundle_reader.h"
 #include "thalweg/io/bundle_variants.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/matching_paths.h"
@@ -37,6 +38,7 @@ class BundleAuditor {
     }
     CheckSlices();
     RETURN_IF_ERROR(CheckData());
+    if (audit_.num_damages == 0) RETURN_IF_ERROR(CheckPieces());
     return std::move(audit_);
   }
 
@@ -87,6 +89,19 @@ class BundleAuditor {
         Tell(index_path_, std::nullopt, StrCat(NameOf(key), " lacks its slice ", slice.ToString()));
       }
     }
+  }
+
+  // Pieces that are all there make up their tensor.
+  Status CheckPieces() {
+    ASSIGN_OR_RETURN(const auto reader, BundleReader::Open(fs_, prefix_));
+    for (const auto& [key, entry] : entries_) {
+      if (entry.slices.empty() || IsPiece(key)) continue;
+      const Status status = reader->CheckPieces(key);
+      if (status.code() == Code::kDataLoss) {
+        Tell(index_path_, std::nullopt, std::string(status.message()));
+      }
+    }
+    return OkStatus();
   }
 
   Status CheckData() {

@@ -6,9 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "thalweg/base/crc32c.h"
 #include "thalweg/base/test_temporary_directory.h"
+#include "thalweg/io/bundle_entry.h"
 #include "thalweg/io/bundle_writer.h"
+#include "thalweg/io/fixed_int.h"
 #include "thalweg/io/table.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
@@ -34,6 +38,30 @@ class CheckpointAuditTest : public testing::Test {
     ASSERT_TRUE(writer->Add("s", Tensor::Vector<std::string>({"ab", "", "cde"})).ok());
     ASSERT_TRUE(writer->Add("w", Tensor::Vector<float>({1, 2, 3})).ok());
     ASSERT_TRUE(writer->Finish().ok());
+  }
+
+  // A row of an index whose checksum is right for `data`.
+  static std::string Entry(DType dtype, int64_t offset, int64_t elements, const std::string& data,
+                           const std::vector<TensorSlice>& slices = {}) {
+    namespace E = pb::BundleEntryProto;
+    OwnedMessage message(E::Descriptor());
+    message->SetInt(E::kDtype, static_cast<int64_t>(dtype));
+    ShapeToProto(Shape{elements}, message->Mutable(E::kShape));
+    message->SetInt(E::kOffset, offset);
+    message->SetInt(E::kSize, static_cast<int64_t>(data.size()));
+    message->SetUint(E::kCrc32c, MaskCrc32c(Crc32c(data)));
+    for (const TensorSlice& slice : slices) slice.ToProto(message->Add(E::kSlices));
+    return *Serialize(*message);
+  }
+  // Puts other rows behind the header of the index at Path("m").
+  void WriteRows(const std::map<std::string, std::string>& rows) {
+    const std::string path = BundleIndexPath(Path("m"));
+    const TableEntries before = *ReadTable(**fs_.OpenForReading(path), path);
+    const auto file = *fs_.OpenForWriting(path);
+    TableWriter table(*file);
+    ASSERT_TRUE(table.Add("", before[0].second).ok());
+    for (const auto& [key, value] : rows) ASSERT_TRUE(table.Add(key, value).ok());
+    ASSERT_TRUE(table.Finish().ok() && file->Close().ok());
   }
 
   PosixFileSystem fs_;
@@ -108,30 +136,56 @@ TEST_F(CheckpointAuditTest, VariantsAreCheckedElementByElement) {
 // Nor where an empty tensor stands between the two.
 TEST_F(CheckpointAuditTest, NoByteIsOfTwoTensors) {
   WriteSmall();
-  const std::string path = BundleIndexPath(Path("m"));
-  TableEntries rows = *ReadTable(**fs_.OpenForReading(path), path);
-  const auto entry = [&](int64_t offset, int64_t elements, const std::string& data) {
-    namespace E = pb::BundleEntryProto;
-    OwnedMessage message(E::Descriptor());
-    message->SetInt(E::kDtype, static_cast<int64_t>(DType::kFloat));
-    ShapeToProto(Shape{elements}, message->Mutable(E::kShape));
-    message->SetInt(E::kOffset, offset);
-    message->SetInt(E::kSize, 4 * elements);
-    message->SetUint(E::kCrc32c, MaskCrc32c(Crc32c(data)));
-    return *Serialize(*message);
-  };
   const std::string data = *ReadFile(fs_, BundleDataPath(Path("m"), 0, 1));
-  rows.resize(1);  // the header
-  rows.emplace_back("a", entry(0, 4, data.substr(0, 16)));
-  rows.emplace_back("b", entry(4, 0, ""));
-  rows.emplace_back("c", entry(8, 2, data.substr(8, 8)));
-  const auto file = *fs_.OpenForWriting(path);
-  TableWriter table(*file);
-  for (const auto& [key, value] : rows) ASSERT_TRUE(table.Add(key, value).ok());
-  ASSERT_TRUE(table.Finish().ok() && file->Close().ok());
+  WriteRows({{"a", Entry(DType::kFloat, 0, 4, data.substr(0, 16))},
+             {"b", Entry(DType::kFloat, 4, 0, "")},
+             {"c", Entry(DType::kFloat, 8, 2, data.substr(8, 8))}});
   const Audit audit = *AuditCheckpoint(fs_, Path("m"));
   ASSERT_EQ(audit.num_damages, 1u) << AuditJson(audit);
   EXPECT_EQ(audit.damages[0].what, "tensor 'c' lies over the tensor before it");
+}
+
+// Four numbers twice where two pieces of four should be, and a piece of another type.
+TEST_F(CheckpointAuditTest, PiecesMakeUpTheirTensor) {
+  WriteSmall();
+  const std::string data = BundleDataPath(Path("m"), 0, 1);
+  WriteAt(data, std::string(32, '\0'));
+  const std::string half(16, '\0');
+  const TensorSlice head{{{0, 4}}}, middle{{{2, 4}}}, tail{{{4, 4}}};
+  const auto audit = [&](const TensorSlice& second, DType dtype) {
+    WriteRows({{"w", Entry(DType::kFloat, 0, 8, "", {head, second})},
+               {SliceKey("w", head), Entry(DType::kFloat, 0, 4, half)},
+               {SliceKey("w", second), Entry(dtype, 16, 4, half)}});
+    return *AuditCheckpoint(fs_, Path("m"));
+  };
+  const Audit whole = audit(tail, DType::kFloat);
+  EXPECT_EQ(whole.num_damages, 0u) << AuditJson(whole);
+  const Audit overlap = audit(middle, DType::kFloat);
+  ASSERT_EQ(overlap.num_damages, 1u) << AuditJson(overlap);
+  EXPECT_THAT(overlap.damages[0].what, HasSubstr("slices of tensor 'w' overlap"));
+  const Audit other = audit(tail, DType::kInt32);
+  ASSERT_EQ(other.num_damages, 1u) << AuditJson(other);
+  EXPECT_THAT(other.damages[0].what, HasSubstr("its slice '4,4' of type int32"));
+}
+
+TEST_F(CheckpointAuditTest, StringLengthsAddUpToTheBytes) {
+  WriteSmall();
+  const std::string path = BundleDataPath(Path("m"), 0, 1);
+  for (const uint32_t last : {2u, 3u, 4u}) {
+    std::string lengths, stored = {'\2', static_cast<char>(last)};
+    for (const uint32_t length : {2u, last}) AppendFixed32(lengths, length);
+    AppendFixed32(stored, MaskCrc32c(Crc32c(lengths)));
+    stored += "abcde";
+    WriteAt(path, stored);
+    // The checksum counts the lengths as fixed integers.
+    const std::string counted = lengths + stored.substr(2);
+    OwnedMessage message(pb::BundleEntryProto::Descriptor());
+    ASSERT_TRUE(MergeFromBytes(*message, Entry(DType::kString, 0, 2, counted)).ok());
+    message->SetInt(pb::BundleEntryProto::kSize, static_cast<int64_t>(stored.size()));
+    WriteRows({{"s", *Serialize(*message)}});
+    const Audit audit = *AuditCheckpoint(fs_, Path("m"));
+    EXPECT_EQ(audit.num_damages, last == 3 ? 0u : 1u) << AuditJson(audit);
+  }
 }
 
 TEST_F(CheckpointAuditTest, DamageSaysWhatWasExpectedAndFound) {

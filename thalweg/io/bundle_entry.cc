@@ -60,15 +60,17 @@ bool ParseStoredStrings(std::string_view bytes, uint64_t num_elements, StoredStr
   std::string fixed;
   if (num_elements > bytes.size()) return false;
   strings->lengths.resize(static_cast<size_t>(num_elements));
+  uint64_t sum = 0;
   for (uint64_t& length : strings->lengths) {
-    if (!reader.ReadVarint(&length) || length > bytes.size()) return false;
+    if (!reader.ReadVarint(&length) || length > bytes.size() - sum) return false;
+    sum += length;
     if (length <= UINT32_MAX) {
       AppendFixed32(fixed, static_cast<uint32_t>(length));
     } else {
       AppendFixed64(fixed, length);
     }
   }
-  if (reader.remaining() < 4) return false;
+  if (reader.remaining() < 4 || reader.remaining() - 4 != sum) return false;
   const uint32_t crc = Crc32c(fixed);
   strings->expected_lengths_crc = LoadFixed32(reader.position());
   strings->found_lengths_crc = MaskCrc32c(crc);

@@ -50,7 +50,7 @@ struct StoredStrings {
   uint32_t found_lengths_crc = 0;
   uint32_t found_crc = 0;  // of lengths and strings, masked
 };
-// False: the lengths are not such numbers, or longer than the bytes.
+// False: the lengths are not such numbers, or do not add up to the bytes behind them.
 bool ParseStoredStrings(std::string_view bytes, uint64_t num_elements, StoredStrings* strings);
 
 }  // namespace thalweg

@@ -2,6 +2,7 @@
 #include "thalweg/io/bundle_reader.h"
 
 #include <algorithm>
+#include <set>
 
 #include "thalweg/base/crc32c.h"
 #include "thalweg/io/bundle_variants.h"
@@ -23,6 +24,12 @@ namespace {
 Status CheckHasSlices(std::string_view name, DType dtype) {
   if (dtype != DType::kVariant) return OkStatus();
   return Unimplemented("slices of variants, as of tensor '", name, "', cannot be restored");
+}
+
+Result<TensorSlice> Whole(const Shape& shape) {
+  TensorSlice all;
+  all.extents.resize(static_cast<size_t>(shape.rank()));
+  return all.Resolve(shape);
 }
 
 constexpr size_t kReadBytes = size_t{256} << 10;  // checksum and read in pieces that stay in cache
@@ -159,21 +166,24 @@ Status BundleReader::ReadStrings(const std::string& key, const Entry& entry, Ten
   const std::vector<uint64_t>& lengths = strings.lengths;
   size_t at = strings.begin;
   for (size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] > bytes.size() - at) return DataLoss(path, ": tensor '", key, "' ends early");
     value.mutable_data<std::string>()[i].assign(bytes, at, lengths[i]);
     at += lengths[i];
   }
   return OkStatus();
 }
 
-// The pieces that make up `wanted` (resolved). All are known to lie in their files, so that what is
-// allocated for them is there.
+// The pieces that make up `wanted` (resolved), each element of it once. All are known to lie in their
+// files, so that what is allocated for them is there.
 Result<std::vector<BundleReader::Piece>> BundleReader::PiecesOf(std::string_view name,
                                                                 const Entry& entry,
                                                                 const TensorSlice& wanted) const {
   ASSIGN_OR_RETURN(const Shape shape, wanted.SliceShape(entry.shape));
   const auto asked = static_cast<uint64_t>(shape.num_elements());
+  const auto overlap = [&] {
+    return DataLoss("checkpoint '", prefix_, "': slices of tensor '", name, "' overlap");
+  };
   std::vector<Piece> pieces;
+  std::set<const Entry*> seen;
   uint64_t covered = 0;
   for (const TensorSlice& slice : entry.slices) {
     Piece piece;
@@ -186,6 +196,7 @@ Result<std::vector<BundleReader::Piece>> BundleReader::PiecesOf(std::string_view
                       name, "' is missing");
     }
     piece.entry = &it->second;
+    if (!seen.insert(piece.entry).second) return overlap();
     if (piece.entry->dtype != entry.dtype) {
       return DataLoss("checkpoint '", prefix_, "': tensor '", name, "' is of type ", entry.dtype,
                       ", its slice '", slice.ToString(), "' of type ", piece.entry->dtype);
@@ -196,15 +207,21 @@ Result<std::vector<BundleReader::Piece>> BundleReader::PiecesOf(std::string_view
     for (const TensorSlice::Extent& e : piece.common.extents)
       elements *= static_cast<uint64_t>(e.length);
     covered += elements;
-    if (covered > asked) {
-      return DataLoss("checkpoint '", prefix_, "': slices of tensor '", name, "' overlap");
-    }
+    if (covered > asked) return overlap();
     pieces.push_back(std::move(piece));
   }
   if (covered < asked) {
     return NotFound("checkpoint '", prefix_, "' holds only ", covered, " of the ", asked,
                     " elements asked for of tensor '", name, "'");
   }
+  // As many elements as are wanted may still lie one over the other.
+  std::vector<bool> filled(static_cast<size_t>(asked));
+  for (const Piece& piece : pieces) {
+    ForRuns(piece.box, wanted, piece.common, [&](size_t, size_t into, size_t n) {
+      std::fill_n(filled.begin() + static_cast<ptrdiff_t>(into), n, true);
+    });
+  }
+  if (std::find(filled.begin(), filled.end(), false) != filled.end()) return overlap();
   return pieces;
 }
 
@@ -214,18 +231,10 @@ Result<Tensor> BundleReader::Assemble(std::string_view name, const Entry& entry,
   ASSIGN_OR_RETURN(const std::vector<Piece> pieces, PiecesOf(name, entry, wanted));
   ASSIGN_OR_RETURN(const Shape shape, wanted.SliceShape(entry.shape));
   ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(allocator, entry.dtype, shape));
-  // As many elements as are wanted may still lie one over the other.
-  std::vector<bool> filled(static_cast<size_t>(shape.num_elements()));
   for (const Piece& piece : pieces) {
     ASSIGN_OR_RETURN(const Tensor part,
                      ReadEntry(piece.name, *piece.entry, piece.shape, allocator));
     CopyBox(part, piece.box, value, wanted, piece.common);
-    ForRuns(piece.box, wanted, piece.common, [&](size_t, size_t into, size_t n) {
-      std::fill_n(filled.begin() + static_cast<ptrdiff_t>(into), n, true);
-    });
-  }
-  if (std::find(filled.begin(), filled.end(), false) != filled.end()) {
-    return DataLoss("checkpoint '", prefix_, "': slices of tensor '", name, "' overlap");
   }
   return value;
 }
@@ -233,10 +242,16 @@ Result<Tensor> BundleReader::Assemble(std::string_view name, const Entry& entry,
 Result<Tensor> BundleReader::Read(std::string_view name, Allocator& allocator) const {
   ASSIGN_OR_RETURN(const Entry* entry, Require(name));
   if (entry->slices.empty()) return ReadEntry(std::string(name), *entry, entry->shape, allocator);
-  TensorSlice whole;
-  whole.extents.resize(static_cast<size_t>(entry->shape.rank()));
-  ASSIGN_OR_RETURN(const TensorSlice wanted, whole.Resolve(entry->shape));
+  ASSIGN_OR_RETURN(const TensorSlice wanted, Whole(entry->shape));
   return Assemble(name, *entry, wanted, allocator);
+}
+
+Status BundleReader::CheckPieces(std::string_view name) const {
+  ASSIGN_OR_RETURN(const Entry* entry, Require(name));
+  if (entry->slices.empty()) return OkStatus();
+  RETURN_IF_ERROR(CheckHasSlices(name, entry->dtype));
+  ASSIGN_OR_RETURN(const TensorSlice wanted, Whole(entry->shape));
+  return PiecesOf(name, *entry, wanted).status();
 }
 
 Result<Tensor> BundleReader::ReadSlice(std::string_view name, const TensorSlice& slice,
@@ -249,9 +264,7 @@ Result<Tensor> BundleReader::ReadSlice(std::string_view name, const TensorSlice&
                    ReadEntry(std::string(name), *entry, entry->shape, allocator));
   ASSIGN_OR_RETURN(const Shape shape, wanted.SliceShape(entry->shape));
   ASSIGN_OR_RETURN(Tensor value, Tensor::Allocate(allocator, entry->dtype, shape));
-  TensorSlice all;
-  all.extents.resize(static_cast<size_t>(entry->shape.rank()));
-  ASSIGN_OR_RETURN(const TensorSlice box, all.Resolve(entry->shape));
+  ASSIGN_OR_RETURN(const TensorSlice box, Whole(entry->shape));
   if (shape.num_elements() > 0) CopyBox(whole, box, value, wanted, wanted);
   return value;
 }

@@ -42,6 +42,9 @@ class BundleReader {
   Result<Tensor> Read(std::string_view name, Allocator& allocator) const;
   Result<Tensor> ReadSlice(std::string_view name, const TensorSlice& slice,
                            Allocator& allocator) const;
+  // Whether a tensor that was saved in pieces can be put together from them: each of its type, in
+  // its file, and every element in one of them. Reads no values.
+  Status CheckPieces(std::string_view name) const;
 
  private:
   BundleReader(FileSystem& fs, std::string prefix) : fs_(fs), prefix_(std::move(prefix)) {}

@@ -326,6 +326,10 @@ TEST_F(ForgedBundleTest, ClaimsAreCheckedBeforeMemoryIsTakenOrWritten) {
                            {SliceKey("m", head), EntryOf(DType::kFloat, 4, 16)},
                            {SliceKey("m", middle), EntryOf(DType::kFloat, 4, 16)}});
   EXPECT_EQ(gap.code(), Code::kDataLoss) << gap.ToString();
+  // One piece named for both halves: fewer bytes than the tensor.
+  const Status twice = Read({{"m", EntryOf(DType::kFloat, 8, 32, {head, head})},
+                             {SliceKey("m", head), EntryOf(DType::kFloat, 4, 16)}});
+  EXPECT_EQ(twice.code(), Code::kDataLoss) << twice.ToString();
   // 2^60 floats are more bytes than the file has, and those of 2^60 elements of 16 bytes are not
   // none, though their number is in 64 bits.
   const TensorSlice huge{{{0, int64_t{1} << 60}}};
