@@ -170,6 +170,7 @@ int RunMain(int argc, char** argv) {
   cli::AddCheckpoint(app);
   cli::AddRecords(app);
   cli::AddEvents(app);
+  cli::AddTrace(app);
 
   cli::ServeArgs serve;
   AddServe(app, serve);

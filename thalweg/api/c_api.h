@@ -26,6 +26,7 @@
 #include "thalweg/c_message.h"
 #include "thalweg/c_model.h"
 #include "thalweg/c_server.h"
+#include "thalweg/c_trace.h"
 #include "thalweg/c_types.h"
 
 #ifdef __cplusplus
