@@ -34,12 +34,21 @@ class LocalCallable : public Callable {
   // With options that were checked.
   Status RunCurrent(const RunOptions& options, std::span<const Tensor> feeds,
                     std::span<Tensor> fetches, RunMetadata* metadata) {
+    if (options.check_numerics) return RunChecked(options, feeds, fetches, metadata);
     StepPlan* plan = current_.load(std::memory_order_acquire);
     std::chrono::nanoseconds spent{0};
     if (plan->reset_count != core_->reset_count()) {
       ASSIGN_OR_RETURN(plan, Renew(options, &spent));
     }
     return core_->RunPlan(*plan, options, feeds, fetches, metadata, spent);
+  }
+
+  // By the session's plan for such runs.
+  Status RunChecked(const RunOptions& options, std::span<const Tensor> feeds,
+                    std::span<Tensor> fetches, RunMetadata* metadata) {
+    ASSIGN_OR_RETURN(const PreparedPlan made,
+                     core_->GetPlan(current_.load(std::memory_order_acquire)->signature, options));
+    return core_->RunPlan(*made.plan, options, feeds, fetches, metadata, made.spent);
   }
 
   // Containers were emptied: the plan's kernels may hold what is gone.
@@ -98,8 +107,9 @@ class LocalSession : public Session {
                                                  const RunOptions& options,
                                                  const RunOptions* within) override {
     RETURN_IF_ERROR(core_->Check(options));
-    ASSIGN_OR_RETURN(PreparedPlan made,
-                     core_->GetPlan(signature, within == nullptr ? options : *within));
+    RunOptions compiling = within == nullptr ? options : *within;
+    compiling.check_numerics = false;  // which each run asks for
+    ASSIGN_OR_RETURN(PreparedPlan made, core_->GetPlan(signature, compiling));
     return std::shared_ptr<Callable>(
         std::make_shared<LocalCallable>(core_, std::move(made.plan), options));
   }

@@ -100,7 +100,20 @@ class SessionCore {
   std::chrono::nanoseconds TimeoutOf(const RunOptions& options) const {
     return options.timeout.count() > 0 ? options.timeout : options_.default_timeout;
   }
+  // How signatures become plans.
+  struct Planning {
+    StepCompiler compiler;
+    PlanCache plans;
+  };
+  Planning& PlanningFor(const RunOptions& options) {
+    return options.check_numerics ? checked_ : usual_;
+  }
+  StepCompiler::Options CompilerOptions(std::string_view passes) const;
   Result<StepGraph> ExpandCall(const RuntimeCall& call) EXCLUDES(mutex_);
+  void ForgetPlans() {
+    usual_.plans.Clear();
+    checked_.plans.Clear();
+  }
   void ForgetStaleKernels() REQUIRES(mutex_);
   Status CheckGrowth() REQUIRES(mutex_);
   // Keeps what the nodes of a traced step took, for later placements by cost.
@@ -124,8 +137,8 @@ class SessionCore {
   std::atomic<uint64_t> traced_steps_{0};  // whose costs are kept
   ConstraintPlacer placer_;
   HostEvaluator evaluator_;
-  StepCompiler compiler_;
-  PlanCache plans_;
+  Planning usual_;
+  Planning checked_;             // of RunOptions::check_numerics
   CancellationManager closing_;  // of compilations
   Mutex mutex_;
   CondVar changed_;

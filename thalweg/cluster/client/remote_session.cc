@@ -19,6 +19,7 @@
 #include "thalweg/kernel/host_call.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/session/debug_watches.h"
 #include "thalweg/session/run_metadata_message.h"
 #include "thalweg/tensor/tensor_proto.h"
 
@@ -387,7 +388,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     const RpcCallOptions calling = CallOptions(options);
     ASSIGN_OR_RETURN(const std::string handle, SendGraph(calling));
     std::optional<int64_t> callable;
-    if (partial_run.empty() && options.collective_graph_key == 0) {
+    if (partial_run.empty() && options.collective_graph_key == 0 && !options.check_numerics) {
       ASSIGN_OR_RETURN(callable, ChannelCallable(handle, feeds, fetches, targets, calling));
     }
     if (callable.has_value() && (!WishOf(options, metadata).any() || channel_->knows_traces())) {
@@ -417,6 +418,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
       run->Mutable(pb::RunOptions::kExperimental)
           ->SetInt(pb::RunOptions::Experimental::kCollectiveGraphKey, options.collective_graph_key);
     }
+    if (options.check_numerics) AskForNumericsCheck(run);
     if (metadata != nullptr) {
       run->SetInt(pb::RunOptions::kTraceLevel, static_cast<int64_t>(options.trace));
       run->SetBool(pb::RunOptions::kOutputPartitionGraphs, options.partition_graphs);
