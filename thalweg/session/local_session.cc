@@ -37,7 +37,7 @@ class LocalCallable : public Callable {
     if (options.check_numerics) return RunChecked(options, feeds, fetches, metadata);
     StepPlan* plan = current_.load(std::memory_order_acquire);
     std::chrono::nanoseconds spent{0};
-    if (plan->reset_count != core_->reset_count()) {
+    if (core_->IsStale(*plan)) {
       ASSIGN_OR_RETURN(plan, Renew(options, &spent));
     }
     return core_->RunPlan(*plan, options, feeds, fetches, metadata, spent);
@@ -51,7 +51,8 @@ class LocalCallable : public Callable {
     return core_->RunPlan(*made.plan, options, feeds, fetches, metadata, made.spent);
   }
 
-  // Containers were emptied: the plan's kernels may hold what is gone.
+  // Containers were emptied, and the plan's kernels may hold what is gone, or costs are known
+  // better.
   Result<StepPlan*> Renew(const RunOptions& options, std::chrono::nanoseconds* spent) {
     ASSIGN_OR_RETURN(PreparedPlan made,
                      core_->GetPlan(current_.load(std::memory_order_acquire)->signature, options));
@@ -179,7 +180,9 @@ class LocalSession : public Session {
   Result<std::string> ExplainPlacement(std::string_view name) override {
     const Node* node = core_->graph()->FindNode(name);
     if (node == nullptr) return NotFound("no node named '", name, "' in the graph");
-    return core_->placer().Explain(*core_->graph(), *node);
+    ASSIGN_OR_RETURN(const PlacementExplanation why,
+                     core_->placer().Explain(*core_->graph(), *node));
+    return why.Text();
   }
 
   Result<StepMemory> PlanMemory(const Signature& signature,

@@ -225,10 +225,17 @@ std::invoke_result_t<F&, WorkBudget&> SessionCore::InTurn(const RunOptions& opti
   return made;
 }
 
+template <class Key>
+std::shared_ptr<StepPlan> SessionCore::FindPlan(PlanCache& plans, const Key& key) {
+  std::shared_ptr<StepPlan> plan = plans.Find(key);
+  if (plan == nullptr || !IsStale(*plan)) return plan;
+  plans.Clear();
+  return nullptr;
+}
+
 Result<PreparedPlan> SessionCore::GetPlan(const Signature& signature, const RunOptions& options) {
   auto& [compiler, plans] = PlanningFor(options);
-  if (std::shared_ptr<StepPlan> plan = plans.Find(signature);
-      plan != nullptr && plan->reset_count == reset_count()) {
+  if (std::shared_ptr<StepPlan> plan = FindPlan(plans, signature); plan != nullptr) {
     return PreparedPlan{std::move(plan)};
   }
   PreparedPlan prepared;
@@ -236,16 +243,20 @@ Result<PreparedPlan> SessionCore::GetPlan(const Signature& signature, const RunO
       prepared.plan,
       InTurn(options, &prepared.spent, [&](WorkBudget& work) -> Result<std::shared_ptr<StepPlan>> {
         uint64_t reset_count = 0;
+        const uint64_t costs_version = costs_version_.load(std::memory_order_acquire);
         {
           MutexLock lock(mutex_);
           ForgetStaleKernels();
           // Another thread may have compiled it meanwhile.
-          if (std::shared_ptr<StepPlan> plan = plans.Find(signature); plan != nullptr) return plan;
+          if (std::shared_ptr<StepPlan> plan = FindPlan(plans, signature); plan != nullptr) {
+            return plan;
+          }
           RETURN_IF_ERROR(CheckGrowth());
           reset_count = kernels_reset_count_;
         }
         ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, compiler.Compile(signature, work));
         plan->reset_count = reset_count;
+        plan->costs_version = costs_version;
         plans.Insert(plan);
         return plan;
       }));
@@ -315,8 +326,7 @@ Result<Signature> SessionCore::Resolve(const NamedSignature& names) const {
 
 Result<PreparedPlan> SessionCore::GetPlan(const NamedSignature& names, const RunOptions& options) {
   PlanCache& plans = PlanningFor(options).plans;
-  if (std::shared_ptr<StepPlan> plan = plans.Find(names);
-      plan != nullptr && plan->reset_count == reset_count()) {
+  if (std::shared_ptr<StepPlan> plan = FindPlan(plans, names); plan != nullptr) {
     return PreparedPlan{std::move(plan)};
   }
   ASSIGN_OR_RETURN(const Signature signature, Resolve(names));
@@ -366,7 +376,9 @@ void SessionCore::NoteCosts(const StepStats& stats) {
     }
   }
   const uint64_t steps = traced_steps_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (std::has_single_bit(steps)) ForgetPlans();
+  if (!std::has_single_bit(steps)) return;
+  costs_version_.fetch_add(1, std::memory_order_release);
+  ForgetPlans();
 }
 
 Status SessionCore::RunPlan(const StepPlan& plan, const RunOptions& options,

@@ -14,6 +14,7 @@
 #include "thalweg/cluster/client/channel_client.h"
 #include "thalweg/cluster/client/master_watch.h"
 #include "thalweg/cluster/debug/dump.h"
+#include "thalweg/cluster/debug/placement_question.h"
 #include "thalweg/cluster/transport/grpc/rpc.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/kernel/host_call.h"
@@ -67,6 +68,20 @@ class MasterClient {
         channel_->Call(StrCat("/tensorflow.MasterService/", method), std::move(bytes), options);
     if (!answer.ok()) return answer.status().WithContext(StrCat(method, " on ", target_));
     return ParseMessage(response, *std::move(answer), {.max_bytes = kMaxCallBytes});
+  }
+
+  Result<std::string> Explain(const SessionPlacementQuestion& question,
+                              const RpcCallOptions& options) {
+    Result<std::string> answer =
+        channel_->Call(std::string(kExplainPlacementMethod), ToBytes(question), options);
+    if (answer.ok()) return answer;
+    if (answer.status().code() == Code::kUnimplemented) {
+      return Unimplemented(target_,
+                           " places the nodes, and cannot say why: it is a server of "
+                           "another kind or release");
+    }
+    return answer.status().WithContext(
+        StrCat("the placement of '", question.node, "' on ", target_));
   }
 
   // HOST:PORT, where it is spoken to without encryption; else empty.
@@ -186,8 +201,14 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     }
     return devices;
   }
-  Result<std::string> ExplainPlacement(std::string_view) override {
-    return Unimplemented("the server places the nodes, and does not say why");
+  // The master places, by its own costs and over all tasks' devices: it is asked.
+  Result<std::string> ExplainPlacement(std::string_view node) override {
+    if (graph_->FindNode(node) == nullptr) {
+      return NotFound("no node named '", node, "' in the graph");
+    }
+    const RpcCallOptions options = CallOptions({});
+    ASSIGN_OR_RETURN(const std::string handle, SendGraph(options));
+    return master_->Explain({.session = handle, .node = std::string(node)}, options);
   }
   Result<std::string> DescribePlan(std::span<const std::string>, std::span<const std::string>,
                                    std::span<const std::string>) override {
