@@ -8,6 +8,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "thalweg/kernel/losable.h"
+
 namespace thalweg {
 namespace {
 
@@ -98,12 +100,18 @@ ConstraintPlacer::Mask ConstraintPlacer::AllDevices() const {
   return Mask(options_.devices.size(), true);
 }
 
+// What must be on a device that is lost goes there, and says so when it runs.
 int ConstraintPlacer::Preferred(const Mask& feasible) const {
   int first = -1;
+  bool is_first_lost = false;
   for (size_t d = 0; d < options_.devices.size(); ++d) {
     if (!feasible.Has(d)) continue;
-    if (!options_.devices[d]->host_addressable()) return static_cast<int>(d);
-    if (first < 0) first = static_cast<int>(d);
+    const bool is_lost = !WhyLost(*options_.devices[d]).ok();
+    if (!options_.devices[d]->host_addressable() && !is_lost) return static_cast<int>(d);
+    if (first < 0 || (is_first_lost && !is_lost)) {
+      first = static_cast<int>(d);
+      is_first_lost = is_lost;
+    }
   }
   return first;
 }

@@ -258,6 +258,8 @@ Result<std::unique_ptr<Session>> MakeLocalSession(std::shared_ptr<Environment> e
   if (environment == nullptr || graph == nullptr) {
     return InvalidArgument("a session needs an environment and a graph");
   }
+  // State that sessions share was lost with its device: they keep it, and hear that.
+  if (!options.share_resources) environment = Environment::WithDevicesAnew(environment);
   if (const size_t devices = environment->devices().size();
       options.machine != nullptr && options.machine->num_devices() != static_cast<int>(devices)) {
     return InvalidArgument("SessionOptions: the machine has ", options.machine->num_devices(),
