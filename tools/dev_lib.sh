@@ -261,6 +261,12 @@ dev_opencl() {
   with_package counted "programs on the OpenCL device" --min $least -- $python -m pytest -q -p no:cacheprovider -k "${1:-}" tests/opencl
 }
 
+dev_pythons() {
+  dev_setup core
+  build release thalweg_package
+  tools/other_pythons.sh "$@"
+}
+
 dev_libraries() {
   at_most libraries 0 "$@"
   dev_setup libraries
