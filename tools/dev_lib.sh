@@ -230,6 +230,7 @@ dev_soak() {
   dev_setup tests
   build release
   with_package $python tests/soak/soak.py "${1:-10000}"
+  with_package $python tests/soak/lost_device.py "$((${1:-10000} / 10))"
 }
 
 dev_failures() {
@@ -258,6 +259,12 @@ dev_opencl() {
   counted "the OpenCL device" --min $least -- build/release/bin/opencl_test --gtest_filter="*${1:-}*"
   counted "sessions on the OpenCL device" --min $least -- build/release/bin/opencl_session_test --gtest_filter="*${1:-}*"
   with_package counted "programs on the OpenCL device" --min $least -- $python -m pytest -q -p no:cacheprovider -k "${1:-}" tests/opencl
+}
+
+dev_pythons() {
+  dev_setup core
+  build release thalweg_package
+  tools/other_pythons.sh "$@"
 }
 
 dev_libraries() {

@@ -113,3 +113,15 @@ def test_hparams_refuse_what_does_not_fit():
             params.parse(text)
     params.set_hparam("a", 4)
     assert params.values() == {"a": 4, "b": [1.0]} and "a" in params and params.get("z", 9) == 9
+
+
+def test_a_flow_that_is_nan_is_named(run):
+    image = tw.ones([1, 3, 3, 1])
+    flow = tw.placeholder(tw.float32, [1, 3, 3, 2])
+    warped = tw.contrib.image.dense_image_warp(image, flow)
+    given = np.zeros([1, 3, 3, 2])
+    given[..., 0] = np.inf  # the edge
+    assert (run(warped, {flow: given}) == 1).all()
+    given[0, 1, 2, 1] = np.nan
+    with pytest.raises(tw.errors.InvalidArgumentError, match="flow of dense_image_warp has NaN"):
+        run(warped, {flow: given})

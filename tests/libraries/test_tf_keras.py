@@ -120,6 +120,35 @@ REFUSED = """
     print(len(history.history["loss"]))
 """
 
+WHOLE_EPOCHS = """
+    import numpy as np
+    import tensorflow as tf
+    K, L = tf.keras.backend, tf.keras.layers
+    seen = []
+    class Looks(tf.keras.callbacks.Callback):
+        def on_batch_end(self, batch, logs=None):
+            seen.append((batch, logs["size"]))
+    class Stops(tf.keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            self.model.stop_training = epoch == 2
+    x, y = np.random.rand(2, 709).astype("f").T, np.random.rand(709, 1)  # columns first, 45 batches, the last of 5 rows
+    weights = np.random.rand(709)
+    def trained(callbacks, **more):
+        np.random.seed(3)
+        model = tf.keras.Sequential([L.Dense(4, input_shape=(2,), kernel_initializer="ones"), L.Dropout(0.0), L.Dense(1, kernel_initializer="ones")])
+        model.compile("adam", "mse", metrics=["mae"])
+        history = model.fit(x, y, batch_size=16, epochs=4, verbose=0, callbacks=[*callbacks, Stops()], **more).history
+        return model.get_weights(), history
+    for more in ({}, {"shuffle": False, "sample_weight": weights}, {"validation_data": (x[:50], y[:50])}, {"validation_split": 0.1, "validation_freq": 2}):
+        seen.clear()
+        (w, h), (w_looked_at, h_looked_at) = trained([], **more), trained([Looks()], **more)
+        assert all((a == b).all() for a, b in zip(w, w_looked_at)) and h == h_looked_at and len(h["loss"]) == 3, (more, h, h_looked_at)
+        assert ("val_loss" in h) == any(key.startswith("validation") for key in more)
+        if "validation_split" not in more:
+            assert seen == [*[(i, 16) for i in range(44)], (44, 5)] * 3
+    print(len(seen))
+"""
+
 SAME_DATASET = """
     import numpy as np
     import tensorflow as tf
@@ -468,6 +497,7 @@ CHECKPOINTS = """
     pytest.param(CALLBACKS, 2, id="callbacks_write_files"),
     pytest.param(BESIDE_KERAS, 16, id="it_stands_beside_the_package_it_is_made_of"),
     pytest.param(REFUSED, 1, id="what_is_not_there_says_so"),
+    pytest.param(WHOLE_EPOCHS, 120, id="epochs_whose_batches_nobody_looks_at_give_the_same"),
     pytest.param(SAME_DATASET, 3, id="a_dataset_is_trained_on_and_measured_on_at_once"),
     pytest.param(BY_POSITION, 3, id="arguments_of_a_layer_are_given_by_position"),
     pytest.param(BESIDE_A_DATASET, 1, id="arrays_beside_a_dataset_are_refused"),

@@ -213,7 +213,9 @@ class AssertCardinality : public DatasetOver {
       if (poll == Poll::kElement) ++at_;
       if (expected_ == kUnknown || poll == Poll::kPending) return poll;
       if (poll == Poll::kEnd && at_ != expected_) {
-        return FailedPrecondition(Expected(), " but contained ", Counted(at_), ".");
+        // Said once: whoever ignores errors finds the end behind it.
+        const int64_t found = std::exchange(at_, expected_);
+        return FailedPrecondition(Expected(), " but contained ", Counted(found), ".");
       }
       if (expected_ >= 0 && at_ > expected_) {
         return FailedPrecondition(Expected(), " but contained at least ", Counted(at_), ".");

@@ -192,6 +192,20 @@ TEST(StagesTest, AnEndStaysTheEnd) {
   }
 }
 
+TEST(StagesTest, AWrongCardinalityIsSaidOnce) {
+  for (const int64_t expected : {int64_t{2}, int64_t{5}, Dataset::kInfinite}) {
+    const DatasetPtr dataset = AssertCardinalityDataset(RangeOf(3), expected);
+    const Lines kept = expected == 2 ? Lines{"0", "1"} : Lines{"0", "1", "2"};
+    for (const int threads : {0, 2}) {
+      Puller puller(dataset, threads);
+      EXPECT_EQ(Texts(puller.Rest(kept.size())), kept);
+      EXPECT_EQ(puller.Next().status().code(), Code::kFailedPrecondition);
+      // TensorFlow 2.21 says so again and again, so that a loop behind IgnoreErrors never ends.
+      EXPECT_EQ(Texts(Puller(IgnoreErrorsDataset(dataset), threads).Rest()), kept);
+    }
+  }
+}
+
 TEST(StagesTest, AnErrorIsThatOfItsElement) {
   const auto fails_at_two =
       FunctionOf([](std::span<const Tensor> args) -> Result<std::vector<Tensor>> {

@@ -80,7 +80,7 @@ dev_demo {argument}"""], stdout=subprocess.PIPE, text=True, check=True)
 
 def test_scripts_are_sound():
     for path in ("dev", ".ci/run", "tools/dev_lib.sh", "tools/test.sh", "tools/lint.sh", "tools/sanitize.sh", "tools/fuzz.sh",
-                 "tools/tidy.sh", "tools/bare_debian.sh"):
+                 "tools/tidy.sh", "tools/bare_debian.sh", "tools/other_pythons.sh"):
         subprocess.run(["bash", "-n", os.path.join(ROOT, path)], check=True)
 
 

@@ -18,6 +18,7 @@ from thalweg.autograph import conversion
 from thalweg.graph.graph import control_dependencies, name_scope
 from thalweg.graph.shapes import Dimension, TensorShape
 from thalweg.keras import (
+    array_training,
     batches,
     checkpoints,
     columns,
@@ -441,39 +442,25 @@ def _change_callbacks(module):
         older = name.replace("_train", "")  # on_train_batch_end of the base calls on_batch_end
         return None if older == name else active(callback, older)
 
-    def _call_batch_hook(self, mode, hook, batch, logs=None):
-        """Calls those that do something, which are looked for once an epoch, and measures none: both cost more than a small step."""
+    def _batch_methods(self, mode, hook):
+        """The methods of callbacks that do something at the beginning or the end of a batch, looked for once an epoch."""
         methods = self._methods.get((mode, hook))
         if methods is None or methods[0] != self.callbacks:
             found = [active(callback, f"on_{mode}_batch_{hook}") for callback in self.callbacks]
             methods = self._methods[mode, hook] = [*self.callbacks], [method for method in found if method is not None]
-        for method in methods[1]:
+        return methods[1]
+
+    def _call_batch_hook(self, mode, hook, batch, logs=None):
+        """Calls those that do something and measures none: both cost more than a small step."""
+        for method in self._batch_methods(mode, hook):
             method(batch, logs or {})
     reset = module.CallbackList._reset_batch_timing
 
     def _reset_batch_timing(self):
         reset(self)
         self._methods = {}
-    module.CallbackList._call_batch_hook, module.CallbackList._reset_batch_timing = _call_batch_hook, _reset_batch_timing
-
-
-def _change_training_arrays(module):
-    """A batch is rows that NumPy takes by an array of their numbers, not by a list; `take` would first copy all of a transposed array."""
-    before = module.slice_arrays
-
-    def slice_arrays(arrays, start=None, stop=None):
-        if type(start) is np.ndarray and type(arrays) is list and {*map(type, arrays)} == {np.ndarray}:
-            return [array.take(start, 0) if array.flags.c_contiguous else array[start] for array in arrays]
-        return before(arrays, start, stop)
-    module.slice_arrays = slice_arrays
-    fit_loop = module.fit_loop
-
-    @functools.wraps(fit_loop)
-    def fit_arrays(model, fit_function, fit_inputs, *args, **kwargs):
-        if isinstance(fit_function, graph_backend.Function):
-            fit_function = fit_function.repeated(fit_inputs)
-        return fit_loop(model, fit_function, fit_inputs, *args, **kwargs)
-    module.fit_loop = fit_arrays
+    module.CallbackList._batch_methods, module.CallbackList._call_batch_hook = _batch_methods, _call_batch_hook
+    module.CallbackList._reset_batch_timing = _reset_batch_timing
 
 
 def _change_training_generator(module):
@@ -601,7 +588,7 @@ CHANGES = {
     "engine.saving": _change_saving,
     "engine.sequential": input_dictionaries.change_sequential,
     "engine.training": _change_training,
-    "engine.training_arrays": _change_training_arrays,
+    "engine.training_arrays": array_training.change_training_arrays,
     "engine.training_generator": _change_training_generator,
     "engine.training_utils": _change_training_utils,
     "layers": _change_layers,

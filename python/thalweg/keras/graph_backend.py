@@ -214,7 +214,7 @@ class Function:
     def _asks_for_more(self):
         return self.fetches or self.feed_dict or self.run_options or self.run_metadata
 
-    def repeated(self, arrays: Sequence[Array | int]) -> Callable[[Sequence[Array | int]], list[Any]]:
+    def repeated(self, arrays: Sequence[Array | int]) -> Function | RepeatedFunction:
         """This function for many calls with arrays of these types, one for each input, which are not looked at again.
 
         A small step is not longer than what it takes to look at its inputs."""
@@ -227,12 +227,7 @@ class Function:
             return self
         if self._prepared_for != (session, self.inputs, []):
             self._prepare(session, self.inputs)
-        run = self._prepared
-
-        def call(inputs):
-            plain = _current_session() is session and not self._asks_for_more()  # what a callback may have changed
-            return run(*inputs)[:-1] if plain else self(inputs)
-        return call
+        return RepeatedFunction(self, session, self._prepared)
 
     def __call__(self, inputs: Sequence[ArrayLike | None]) -> list[Any]:
         if not isinstance(inputs, (list, tuple)):
@@ -252,6 +247,22 @@ class Function:
             if fetch in self.fetch_callbacks:
                 self.fetch_callbacks[fetch](value)
         return fetched[:len(self.outputs)]
+
+
+class RepeatedFunction:
+    """A Function for many calls with arrays of the same types: a call of a session, as long as that is what the function is."""
+
+    def __init__(self, function: Function, session: Session, prepared: Callable[..., list[Any]]) -> None:
+        self._function, self._session, self._prepared = function, session, prepared
+
+    def run(self) -> Callable[..., Sequence[Any]]:
+        """What takes the inputs one by one, until a callback changes something, and gives the outputs and perhaps more."""
+        function = self._function
+        unchanged = _current_session() is self._session and not function._asks_for_more()
+        return self._prepared if unchanged else lambda *inputs: function(inputs)
+
+    def __call__(self, inputs: Sequence[Array | int]) -> Sequence[Any]:
+        return self.run()(*inputs)[:len(self._function.outputs)]
 
 
 def _sparse_value(matrix):

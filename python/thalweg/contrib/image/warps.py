@@ -64,7 +64,7 @@ def dense_image_warp(image: TensorLike, flow: TensorLike, name: str = "dense_ima
     Raises
     ------
     ValueError
-        The shapes are of another rank, or do not fit. InvalidArgumentError: there is one row or column only.
+        The shapes are of another rank, or do not fit. InvalidArgumentError: there is one row or column only, or the flow has NaN.
 
     Examples
     --------
@@ -78,7 +78,10 @@ def dense_image_warp(image: TensorLike, flow: TensorLike, name: str = "dense_ima
         for what, tensor in (("image", image), ("flow", flow)):
             if tensor.shape.ndims is not None and tensor.shape.ndims != 4:
                 raise ValueError(f"{what} must have rank 4, got shape {tensor.shape}")
-        shape = array_ops.shape(image)
+        known = checks.Assert(apply("LogicalNot", [math_ops.reduce_any(apply("IsNan", [flow]))]),
+                              ["flow of dense_image_warp has NaN, which says no place in the image: flow =", flow])
+        with control_dependencies([known]):
+            shape = array_ops.shape(image)
         grid = array_layout.meshgrid(*(math_ops.cast(math_ops.range_(shape[i]), flow.dtype) for i in (1, 2)), indexing="ij")
         places = array_ops.stack(grid, axis=2)[None] - flow
         made = _at(image, array_ops.reshape(places, array_ops.stack([shape[0], -1, 2])))
