@@ -52,7 +52,7 @@ def dense_image_warp(image: TensorLike, flow: TensorLike, name: str = "dense_ima
     image : tensor_like
         Floats [batch, rows, columns, channels], of two rows and columns at least.
     flow : tensor_like
-        [batch, rows, columns, 2]: by how many rows and columns; what lies outside is taken from the edge.
+        [batch, rows, columns, 2]: by how many rows and columns; what lies outside is taken from the edge, NaN is the first one.
     name : str
         Of the operations.
 
@@ -64,7 +64,7 @@ def dense_image_warp(image: TensorLike, flow: TensorLike, name: str = "dense_ima
     Raises
     ------
     ValueError
-        The shapes are of another rank, or do not fit. InvalidArgumentError: there is one row or column only, or the flow has NaN.
+        The shapes are of another rank, or do not fit. InvalidArgumentError: there is one row or column only.
 
     Examples
     --------
@@ -78,12 +78,10 @@ def dense_image_warp(image: TensorLike, flow: TensorLike, name: str = "dense_ima
         for what, tensor in (("image", image), ("flow", flow)):
             if tensor.shape.ndims is not None and tensor.shape.ndims != 4:
                 raise ValueError(f"{what} must have rank 4, got shape {tensor.shape}")
-        known = checks.Assert(apply("LogicalNot", [math_ops.reduce_any(apply("IsNan", [flow]))]),
-                              ["flow of dense_image_warp has NaN, which says no place in the image: flow =", flow])
-        with control_dependencies([known]):
-            shape = array_ops.shape(image)
+        shape = array_ops.shape(image)
         grid = array_layout.meshgrid(*(math_ops.cast(math_ops.range_(shape[i]), flow.dtype) for i in (1, 2)), indexing="ij")
         places = array_ops.stack(grid, axis=2)[None] - flow
+        places = array_ops.where(apply("IsNan", [places]), array_ops.zeros_like(places), places)
         made = _at(image, array_ops.reshape(places, array_ops.stack([shape[0], -1, 2])))
         made = array_ops.reshape(made, shape)
         made.set_shape(image.shape)
