@@ -22,6 +22,10 @@ struct InspectArgs {
   std::vector<std::string> targets;  // nodes that the plan runs too
   int64_t batch = 0;                 // above 0: what a signature costs for so many rows
   std::vector<std::string> shapes;   // NAME=1,224,224,3: of inputs, for its costs
+  bool placement = false;
+  std::string by = "preferred";      // how nodes are placed: or cost, search
+  std::vector<std::string> devices;  // that they are placed on; none: those here
+  std::vector<std::string> nodes;    // whose places are explained
 };
 void Inspect(const InspectArgs& args);
 

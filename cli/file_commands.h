@@ -18,5 +18,6 @@ namespace cli {
 void AddCheckpoint(CLI::App& app);
 void AddRecords(CLI::App& app);
 void AddEvents(CLI::App& app);
+void AddTrace(CLI::App& app);
 
 }  // namespace cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `thalweg inspect`: what a model is made of, or how a step of it would run.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 
@@ -112,27 +113,40 @@ GivenShape ParseGivenShape(const std::string& text) {
   return shape;
 }
 
-Json CostsOf(const tw::Model& model, const InspectArgs& args) {
-  std::vector<GivenShape> shapes;
-  for (const std::string& text : args.shapes) shapes.push_back(ParseGivenShape(text));
-  std::vector<const char*> inputs;
-  std::vector<const int64_t*> dims;
-  std::vector<int32_t> ranks;
-  for (const GivenShape& shape : shapes) {
-    inputs.push_back(shape.input.c_str());
-    dims.push_back(shape.dims.data());
-    ranks.push_back(static_cast<int32_t>(shape.dims.size()));
+// Points into the shapes.
+class CostOptions {
+ public:
+  explicit CostOptions(const InspectArgs& args) {
+    for (const std::string& text : args.shapes) shapes_.push_back(ParseGivenShape(text));
+    for (const GivenShape& shape : shapes_) {
+      inputs_.push_back(shape.input.c_str());
+      dims_.push_back(shape.dims.data());
+      ranks_.push_back(static_cast<int32_t>(shape.dims.size()));
+    }
+    c.struct_size = sizeof c;
+    c.batch = args.batch;
+    c.inputs = inputs_.data();
+    c.dims = dims_.data();
+    c.ranks = ranks_.data();
+    c.num_inputs = static_cast<int32_t>(inputs_.size());
   }
-  TwCostOptions options{};
-  options.struct_size = sizeof options;
-  options.batch = args.batch;
-  options.inputs = inputs.data();
-  options.dims = dims.data();
-  options.ranks = ranks.data();
-  options.num_inputs = static_cast<int32_t>(inputs.size());
+  CostOptions(const CostOptions&) = delete;
+  CostOptions& operator=(const CostOptions&) = delete;
+
+  TwCostOptions c{};
+
+ private:
+  std::vector<GivenShape> shapes_;
+  std::vector<const char*> inputs_;
+  std::vector<const int64_t*> dims_;
+  std::vector<int32_t> ranks_;
+};
+
+Json CostsOf(const tw::Model& model, const InspectArgs& args) {
+  const CostOptions options(args);
   return GetJson([&](TwStatus* status) -> TwBuffer* {
     const int32_t place = tw_model_find_signature(model.c(), args.signature.c_str(), status);
-    return place < 0 ? nullptr : tw_model_costs(model.c(), place, &options, status);
+    return place < 0 ? nullptr : tw_model_costs(model.c(), place, &options.c, status);
   });
 }
 
@@ -223,6 +237,52 @@ void PrintPlan(const tw::Model& model, const InspectArgs& args) {
   std::fputs(text.c_str(), stdout);
 }
 
+std::string SecondsText(const Json& seconds) {
+  const double value = seconds.get<double>();
+  std::array<char, 48> text;
+  std::snprintf(text.data(), text.size(), "%.4g ms", value * 1e3);
+  return text.data();
+}
+
+void PrintPlacement(const tw::Model& model, const InspectArgs& args) {
+  const CostOptions inputs(args);
+  const std::vector<const char*> devices = Pointers(args.devices), nodes = Pointers(args.nodes);
+  TwPlacementOptions options{};
+  options.struct_size = sizeof options;
+  options.inputs = &inputs.c;
+  options.method = args.by.c_str();
+  options.devices = devices.data();
+  options.num_devices = static_cast<int32_t>(devices.size());
+  options.nodes = nodes.data();
+  options.num_nodes = static_cast<int32_t>(nodes.size());
+  const Json placement = GetJson([&](TwStatus* status) -> TwBuffer* {
+    const int32_t place = tw_model_find_signature(model.c(), args.signature.c_str(), status);
+    return place < 0 ? nullptr : tw_model_placement(model.c(), place, &options, status);
+  });
+  if (args.json) return PrintJson(placement);
+  for (const Json& why : placement.at("explained")) {
+    std::fputs(why.at("text").get<std::string>().c_str(), stdout);
+  }
+  if (!args.nodes.empty()) return;
+  std::printf("a step of %s, placed by %s: %s foreseen, %s of %s\n",
+              placement.at("signature").get<std::string>().c_str(),
+              args.by == "preferred" ? "preference" : args.by.c_str(),
+              SecondsText(placement.at("step_seconds")).c_str(),
+              Count(placement.at("transfers").get<uint64_t>(), "transfer").c_str(),
+              BytesText(placement.at("transferred_bytes").get<double>()).c_str());
+  TextTable on({"device", "nodes", "busy", "peak"});
+  for (const Json& device : placement.at("devices")) {
+    on.Add({device.at("name"), device.at("nodes").dump(), SecondsText(device.at("busy_seconds")),
+            BytesText(device.at("peak_bytes").get<double>())});
+  }
+  std::fputs(on.Text().c_str(), stdout);
+  TextTable table({"node", "operation", "device"});
+  for (const Json& node : placement.at("nodes")) {
+    table.Add({node.at("name"), node.at("operation"), node.at("device")});
+  }
+  std::fputs(table.Text().c_str(), stdout);
+}
+
 }  // namespace
 
 void Inspect(const InspectArgs& args) {
@@ -230,6 +290,8 @@ void Inspect(const InspectArgs& args) {
       tw::Model::Load(args.model, {.tags = args.tags, .without_weights = true}).OrThrow();
   if (args.plan) {
     PrintPlan(model, args);
+  } else if (args.placement) {
+    PrintPlacement(model, args);
   } else {
     Summarize(model, args);
   }

@@ -71,6 +71,34 @@ constexpr const char* kModel =
     ".pbtxt";
 constexpr const char* kTags = "Of the graph in a SavedModel that is meant (the only one, or serve)";
 
+void AddPlacement(CLI::App& inspect, CLI::Option& plan, cli::InspectArgs& args) {
+  const std::string group = "Where the nodes of a signature's step would run";
+  CLI::Option* const placement =
+      inspect
+          .add_flag("--placement", args.placement,
+                    "The device of each node, and what the step would take")
+          ->excludes(&plan)
+          ->group(group);
+  inspect
+      .add_option("--node", args.nodes, "Why this node is where it is, with what others would cost")
+      ->allow_extra_args(false)
+      ->needs(placement)
+      ->group(group);
+  inspect
+      .add_option("--device", args.devices,
+                  "A device that nodes are placed on, whether or not it is here: /cpu:1, "
+                  "/job:worker/task:1/device:CPU:0; by default, those that are here")
+      ->allow_extra_args(false)
+      ->needs(placement)
+      ->group(group);
+  inspect
+      .add_option("--by", args.by,
+                  "preferred, as sessions place without a word (the default), cost or search")
+      ->check(CLI::IsMember({"preferred", "cost", "search"}))
+      ->needs(placement)
+      ->group(group);
+}
+
 void AddInspect(CLI::App& app, cli::InspectArgs& args) {
   CLI::App* const inspect =
       app.add_subcommand("inspect", "What a model is made of, or how it would run");
@@ -98,6 +126,7 @@ void AddInspect(CLI::App& app, cli::InspectArgs& args) {
   inspect->add_option("--target", args.targets, "A node that the plan runs too")->needs(plan);
   inspect->add_option("--feed", args.feeds, "What it is fed; by default, the signature's inputs")
       ->needs(plan);
+  AddPlacement(*inspect, *plan, args);
   inspect->callback([&args] { cli::Inspect(args); });
 }
 
@@ -170,6 +199,7 @@ int RunMain(int argc, char** argv) {
   cli::AddCheckpoint(app);
   cli::AddRecords(app);
   cli::AddEvents(app);
+  cli::AddTrace(app);
 
   cli::ServeArgs serve;
   AddServe(app, serve);

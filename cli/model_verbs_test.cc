@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "npy.h"
 #include "test_command.h"
 
@@ -37,6 +39,51 @@ TEST_F(ModelVerbsTest, ConvertFoldsAndKeepsWhatComesOut) {
   EXPECT_EQ(Run("convert " + Path("model.pb") + " " + Path("o.pb") + " --signature other"), 1);
   EXPECT_THAT(output, HasSubstr("there is no signature 'other'"));
   EXPECT_EQ(Run("convert " + Path("model.pb")), 2);
+}
+
+TEST_F(ModelVerbsTest, PlacementTellsDevicesAndCosts) {
+  const std::string inspect = "inspect " + Path("model.pb") + " --placement";
+  ASSERT_EQ(Run(inspect), 0) << output;
+  EXPECT_THAT(output, HasSubstr("a step of serving_default, placed by preference: "));
+  EXPECT_THAT(output,
+              HasSubstr("m        MatMul       /job:localhost/replica:0/task:0/device:CPU:0"));
+  // Two machines that are not there: the network between them costs more than it gains.
+  const std::string two = inspect +
+                          " --device /job:a/task:0/device:CPU:0 --device /job:a/task:1/cpu:0 "
+                          "--shape x=8,2 --node m";
+  for (const std::string by : {"preferred", "cost", "search"}) {
+    ASSERT_EQ(Run(two + " --by " + by), 0) << output;
+    EXPECT_THAT(output, HasSubstr("'m' -> /job:a/replica:0/task:0/device:CPU:0\n"));
+    EXPECT_THAT(output, HasSubstr("CPU has kernel for it"));
+    EXPECT_THAT(output, HasSubstr("/job:a/replica:0/task:0/device:CPU:0 (chosen): "));
+    EXPECT_THAT(output, HasSubstr("/job:a/replica:0/task:1/device:CPU:0: "));
+    EXPECT_THAT(output, HasSubstr("from 64 operations and 144 bytes"));
+  }
+  ASSERT_EQ(Run(two + " --by cost --json"), 0) << output;
+  const auto json = nlohmann::json::parse(output);
+  EXPECT_EQ(json.at("method"), "cost");
+  EXPECT_EQ(json.at("devices").size(), 2u);
+  EXPECT_EQ(json.at("devices")[0].at("nodes"), json.at("nodes").size());
+  const auto& others = json.at("explained")[0].at("alternatives");
+  ASSERT_EQ(others.size(), 2u);
+  EXPECT_EQ(others[0].at("step_seconds"), json.at("step_seconds"));
+  EXPECT_GT(others[1].at("step_seconds").get<double>(), json.at("step_seconds").get<double>());
+  EXPECT_EQ(others[0].at("chosen"), true);
+}
+
+TEST_F(ModelVerbsTest, PlacementRefusesWhatIsNotThere) {
+  const std::string inspect = "inspect " + Path("model.pb");
+  EXPECT_EQ(Run(inspect + " --placement --node n"), 1);
+  EXPECT_THAT(output, HasSubstr("there is no node 'n' in the graph"));
+  EXPECT_EQ(Run(inspect + " --placement --device /job:a"), 1);
+  EXPECT_THAT(output, HasSubstr("expected a device, as '/device:CPU:1', got '/job:a'"));
+  EXPECT_EQ(Run(inspect + " --placement --device /cpu:0 --device /device:CPU:0"), 1);
+  EXPECT_THAT(output, HasSubstr("is named twice"));
+  EXPECT_EQ(Run(inspect + " --placement --device /device:GPU:0"), 1);
+  EXPECT_THAT(output, HasSubstr("GPU"));
+  EXPECT_EQ(Run(inspect + " --placement --by magic"), 2);
+  EXPECT_EQ(Run(inspect + " --node m"), 2);
+  EXPECT_EQ(Run(inspect + " --placement --plan"), 2);
 }
 
 TEST_F(ModelVerbsTest, VerifyNamesTheFirstDifference) {

@@ -230,6 +230,7 @@ dev_soak() {
   dev_setup tests
   build release
   with_package $python tests/soak/soak.py "${1:-10000}"
+  with_package $python tests/soak/lost_device.py "$((${1:-10000} / 10))"
 }
 
 dev_failures() {

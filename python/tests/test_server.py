@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers and their sessions: the same programs as in this process, over the wire."""
+import re
 import socket
 import sys
 import threading
@@ -118,6 +119,33 @@ def test_a_graph_spans_a_cluster(cluster):
         assert tuple(session.run(loop)) == (10, 45.0)
     with tf.Session(cluster[2].target) as session:  # any task may be the master
         np.testing.assert_allclose(session.run(loss, {x: np.ones([2, 3])}), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("word", [None, "+place_by_cost"])
+def test_a_cluster_says_where_nodes_are_and_why(cluster, word):
+    with tf.device("/job:ps"):
+        v = tf.placeholder_with_default(np.ones([4, 2], np.float32), [4, 2], name="v")
+    with tf.device("/job:worker/task:1"):
+        x = tf.placeholder(tf.float32, [8, 4], name="x")
+    y = tf.matmul(x, v, name="y")
+    config = tf.ConfigProto()
+    if word is not None:
+        config.graph_options.rewrite_options.optimizers.append(word)
+    with tf.Session(cluster[0].target, config=config) as session:
+        session.run(y, {x: np.ones([8, 4])})
+        assert session.explain_placement("x").startswith("Placeholder 'x' (created at ")
+        assert "-> /job:worker/replica:0/task:1/device:CPU:0\n" in session.explain_placement("x")
+        why = session.explain_placement("y")
+        assert "\n  CPU has kernel for it\n" in why
+        costs = [line for line in why.splitlines() if "the node itself" in line]
+        if word is None:
+            assert "-> /job:worker/replica:0/task:0/device:CPU:0\n" in why and not costs
+        else:  # the master's own placement, over the devices of all tasks
+            assert len(costs) == 3 and sum("(chosen)" in line for line in costs) == 1
+        with pytest.raises(tf.errors.NotFoundError, match="no node named 'z'"):
+            session.explain_placement("z")
+        tf.identity(y, name="z")  # the server hears of it
+        assert re.search(r"'z' .*-> /job:worker/replica:0/task:0", session.explain_placement("z"))
 
 
 @pytest.mark.parametrize("parts", [1, 2])

@@ -2,7 +2,7 @@
 """Training: tw.train."""
 from thalweg.base import names
 
-__all__ = ["BoundedStalenessOptimizer", "CheckpointDifferences", "LBFGSOptimizer", "best_checkpoint"]  # noqa: F822  (found by the table below) beyond TensorFlow's names
+__all__ = ["BoundedStalenessOptimizer", "CheckNumericsHook", "CheckpointDifferences", "LBFGSOptimizer", "best_checkpoint", "check_numerics_options"]  # noqa: F822  (found by the table below) beyond TensorFlow's names
 names.complete(globals(), {
     "cluster.server": "ClusterSpec Server",
     "control.coordinator": "Coordinator LooperThread",
@@ -25,6 +25,7 @@ names.complete(globals(), {
                                         "NanTensorHook SecondOrStepTimer StepCounterHook StopAtStepHook "
                                         "SummarySaverHook",
     "training.bounded_staleness": "BoundedStalenessOptimizer",
+    "training.check_numerics_hook": "CheckNumericsHook check_numerics_options",
     "training.external_optimizer": "LBFGSOptimizer",
     "training.global_steps": "assert_global_step create_global_step get_global_step get_or_create_global_step "
                              "global_step",

@@ -62,8 +62,13 @@ def name(row):
     return ", ".join(row[:4])
 
 
-def disk_full():
-    return [Row(MACHINES, "master", "saving a checkpoint", "disk full", ("RESOURCE_EXHAUSTED",), ("saving 'w'", "cannot write"), AT_ONCE)]
+def of_their_own():
+    """Rows that are played each by a file of its own."""
+    full = Row(MACHINES, "master", "saving a checkpoint", "disk full", ("RESOURCE_EXHAUSTED",), ("saving 'w'", "cannot write"), AT_ONCE)
+    # A master places nodes on accelerators of its own task alone.
+    lost = Row(MACHINES, "master", "in a step", "device lost", ("UNAVAILABLE",),
+               ("device /job:worker/replica:0/task:0/device:FAKE:0 is lost", "[[", "on /job:worker/replica:0/task:0/device:FAKE:0; inputs"), AT_ONCE)
+    return [full, lost]
 
 
 HEAD = """# What happens when a part of a cluster fails
@@ -73,7 +78,8 @@ Made by `python tests/failures/matrix.py`, held row by row by `tests/failures/te
 
 The faults: **kill** (SIGKILL), **stop** (SIGSTOP: the process is there and does nothing), **partition** (nothing passes to or from the
 task, and nothing is refused), **slow** (each piece of data, of at most 64 KB, is 10 ms late), **narrow** (the rest of a value of 16 MB
-takes longer than a silent master or task is waited for: 2 MB a second pass), **disk full** (a file takes no more).
+takes longer than a silent master or task is waited for: 2 MB a second pass), **disk full** (a file takes no more), **device lost** (an
+accelerator of the task is gone, its process goes on: played by the fake device).
 
 When the client hears: **at once** (within a second), **when it counts as lost** (within `--lost-after` and one second more; 3 s is the
 default, 2 s that of these rows; a client gives its master 3 s, or what its target says: `?lost-after=20`), **at its timeout** (within
@@ -106,6 +112,10 @@ A step that ended so is not repeated by itself. In every row, after the repair: 
 ABORTED or UNAVAILABLE, and a new session goes on. A counter on the ps shows that each step that succeeded was applied once, each that
 failed at most once; it is intact unless the ps itself was killed (then it is uninitialized: restore the last checkpoint, as
 `tf.train.MonitoredTrainingSession` does).
+
+**A lost device.** Steps that use it end, others of the session go on. What its memory held is gone, also of state that sessions share: so
+the task says so until it is started anew, with what the last checkpoint has. A session in one process, whose state is its own, need
+only be made again: it has the device once that is back, and the CPU until then.
 
 **What the message tells.** Which task, at which address; how long it has been silent; where its process is on the same machine,
 whether it has ended (and by which signal, while its parent has not asked), is stopped, or is there and cut off; whether the kernel killed
@@ -146,7 +156,7 @@ def page(messages):
     text = HEAD
     for where in MOMENTS:
         text += TABLE.format(where=where, how=HOW[where])
-        text += "".join(cells(row, messages[row]) + "\n" for row in [*rows(), *disk_full()] if row.where == where)
+        text += "".join(cells(row, messages[row]) + "\n" for row in [*rows(), *of_their_own()] if row.where == where)
     return text + TAIL
 
 
@@ -155,7 +165,7 @@ def read_messages():
     with open(PAGE, encoding="utf-8") as f:
         parts = f.read().split("\n## Tasks on ")
     messages = {}
-    for row in [*rows(), *disk_full()]:
+    for row in [*rows(), *of_their_own()]:
         lines = next((p for p in parts if p.startswith(row.where)), "").splitlines()
         for line in lines:
             if line.startswith(cells(row)):
@@ -166,7 +176,7 @@ def read_messages():
 def main():
     import play
 
-    played = play.play_all([*rows(), *disk_full()])
+    played = play.play_all([*rows(), *of_their_own()])
     failed = False
     for row, result in played.items():
         try:

@@ -16,6 +16,7 @@ import warnings
 import disk_full
 import faults
 import hosts
+import lost_device
 import matrix
 import steps
 import thalweg as tf
@@ -332,6 +333,9 @@ def play_once(row, on_hosts):
         if row.fault == "disk full":
             with tempfile.TemporaryDirectory() as folder:
                 return Result("RESOURCE_EXHAUSTED", disk_full.play(row, folder), None)
+        if row.fault == "device lost":
+            with tempfile.TemporaryDirectory() as folder:
+                return Result("UNAVAILABLE", lost_device.play(row, folder), None)
         playing = Play(row, hosts.Hosts(row.role) if on_hosts else None)
         running = waiting.Later(playing.run)
         return running.result(ROW_LIMIT)

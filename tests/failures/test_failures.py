@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import matrix
 import play
 
-ROWS = [*matrix.rows(), *matrix.disk_full()]
+ROWS = [*matrix.rows(), *matrix.of_their_own()]
 
 
 @pytest.fixture(scope="module", name="results")

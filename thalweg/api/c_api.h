@@ -26,6 +26,7 @@
 #include "thalweg/c_message.h"
 #include "thalweg/c_model.h"
 #include "thalweg/c_server.h"
+#include "thalweg/c_trace.h"
 #include "thalweg/c_types.h"
 
 #ifdef __cplusplus
@@ -431,6 +432,9 @@ TW_EXPORT void tw_run_options_inter_op_thread_pool(TwRunOptions* options, int32_
 /* The metadata tell what the step's values take at once, known before it runs: the one node of
  * cost_graph is where, its temporary_memory_size how many bytes. */
 TW_EXPORT void tw_run_options_memory_plan(TwRunOptions* options, int32_t on);
+/* Not 0: the step ends at its first value that is not finite, with the node, its inputs and the
+ * iteration. Runs without rewriting, and slower. */
+TW_EXPORT void tw_run_options_check_numerics(TwRunOptions* options, int32_t on);
 /* Any thread, a signal handler's excepted: the run that uses these options ends with CANCELLED. */
 TW_EXPORT void tw_run_options_cancel(TwRunOptions* options);
 

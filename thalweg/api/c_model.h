@@ -114,6 +114,21 @@ typedef struct TwCostOptions {
 TW_EXPORT TwBuffer* tw_model_costs(const TwModel* model, int32_t signature,
                                    const TwCostOptions* options, TwStatus* status);
 
+typedef struct TwPlacementOptions {
+  size_t struct_size;
+  const TwCostOptions* inputs; /* NULL: as tw_model_costs' NULL */
+  /* "preferred", as sessions place without a word; "cost"; "search". NULL: "preferred". */
+  const char* method;
+  const char* const* devices; /* "/job:a/task:1/device:CPU:0", "/gpu:0", whether or not ... */
+  int32_t num_devices;        /* ... they are here; 0: those of the model's environment */
+  const char* const* nodes;   /* that are explained, with the costs of the alternatives */
+  int32_t num_nodes;
+} TwPlacementOptions;
+/* As JSON: the device of each node of a step, what the step would take, what devices would do and
+ * hold, and why the named nodes are where they are. Nothing runs; needs no weights. */
+TW_EXPORT TwBuffer* tw_model_placement(const TwModel* model, int32_t signature,
+                                       const TwPlacementOptions* options, TwStatus* status);
+
 typedef struct TwVerifyOptions {
   size_t struct_size;
   double atol,

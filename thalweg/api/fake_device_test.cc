@@ -5,7 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 #include "thalweg/api/registries.h"
+#include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/session/session.h"
 
@@ -122,6 +127,94 @@ TEST_F(FakeSessionTest, AReadBehindAnUpdateSeesIt) {
   const Result<Tensor> got = Fetch(read, {{"x", Tensor::Vector<float>({3, 4})}});
   ASSERT_TRUE(got.ok()) << got.status().ToString();
   EXPECT_THAT(got->flat<float>(), ElementsAre(-3, -4));
+}
+
+// A session of an environment whose fake device is there unless a file is.
+class LostDeviceTest : public FakeSessionTest {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(setenv("THALWEG_FAKE_DEVICE_GONE", file.c_str(), 1), 0);
+    Open();
+  }
+  void TearDown() override { unsetenv("THALWEG_FAKE_DEVICE_GONE"); }
+  void TakeDeviceAway() const { std::ofstream(file) << "gone"; }
+  void BringDeviceBack() const { std::filesystem::remove(file); }
+  void OpenNext() { session = *MakeLocalSession(environment, graph); }
+
+  const TemporaryDirectory folder;
+  const std::string file = folder.path() + "/gone";
+  const std::vector<Session::NamedTensor> feed = {{"x", Tensor::Vector<float>({3, 4})}};
+};
+
+TEST_F(LostDeviceTest, ItsStepsEndAndOthersGoOn) {
+  const Output x = Placeholder("x");
+  const Output there = b.Op("Neg", {x}, {}, "there");
+  const Output here = b.Op("AsString", {x});
+  ASSERT_TRUE(Fetch(there, feed).ok());
+  TakeDeviceAway();
+  for (int i = 0; i < 2; ++i) {
+    const Status lost = Fetch(there, feed).status();
+    EXPECT_EQ(lost.code(), Code::kUnavailable);
+    EXPECT_THAT(lost.message(), HasSubstr("/task:0/device:FAKE:0 is lost"));
+    EXPECT_THAT(lost.message(), HasSubstr("[[_CopyFromHost 'x/to_device' on"));
+    EXPECT_TRUE(Fetch(here, feed).ok());
+    BringDeviceBack();  // this session's is another device
+  }
+  // What was placed by nobody yet goes to what is left.
+  const Output later = b.Op("Abs", {x});
+  const Result<Tensor> got = Fetch(later, feed);
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_THAT(PlaceOf(later), HasSubstr("device:CPU:0"));
+}
+
+TEST_F(LostDeviceTest, ANewSessionHasItOnceItIsBack) {
+  const Output there = b.Op("Neg", {Placeholder("x")});
+  ASSERT_TRUE(Fetch(there, feed).ok());
+  TakeDeviceAway();
+  EXPECT_EQ(Fetch(there, feed).status().code(), Code::kUnavailable);
+  OpenNext();  // on what is left
+  EXPECT_THAT(Fetch(there, feed)->flat<float>(), ElementsAre(-3, -4));
+  EXPECT_THAT(PlaceOf(there), HasSubstr("device:CPU:0"));
+  BringDeviceBack();
+  for (int i = 0; i < 2; ++i) {
+    OpenNext();
+    const Result<Tensor> got = Fetch(there, feed);
+    ASSERT_TRUE(got.ok()) << got.status().ToString();
+    EXPECT_THAT(got->flat<float>(), ElementsAre(-3, -4));
+    EXPECT_THAT(PlaceOf(there), HasSubstr("device:FAKE:0"));
+    TakeDeviceAway();
+    EXPECT_EQ(Fetch(there, feed).status().code(), Code::kUnavailable);
+    BringDeviceBack();
+  }
+}
+
+// Values of a lost device would come back with it, and be what nobody knows.
+TEST_F(LostDeviceTest, SessionsThatShareStateDoNotGetItAnew) {
+  const Output there = b.Op("Neg", {Placeholder("x")});
+  session = *MakeLocalSession(environment, graph, {.share_resources = true});
+  ASSERT_TRUE(Fetch(there, feed).ok());
+  TakeDeviceAway();
+  EXPECT_EQ(Fetch(there, feed).status().code(), Code::kUnavailable);
+  BringDeviceBack();
+  session = *MakeLocalSession(environment, graph, {.share_resources = true});
+  ASSERT_TRUE(Fetch(there, feed).ok());
+  EXPECT_THAT(PlaceOf(there), HasSubstr("device:CPU:0"));
+}
+
+TEST_F(FakeSessionTest, NoMemoryNamesNodeSizeAndRemedy) {
+  EnvironmentOptions options;
+  options.threads = 0;
+  options.memory_limit = int64_t{64} << 20;
+  options.device_count = {{"FAKE", 1}};
+  const Output big =
+      b.Op("Fill", {b.Const(std::vector<int32_t>{1 << 14, 1 << 14}), Placeholder("x")}, {}, "big");
+  environment = *Environment::Create(options, registries);
+  session = *MakeLocalSession(environment, graph);
+  const Status status = Fetch(big, {{"x", Tensor::Scalar<float>(1)}}).status();
+  EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.ToString();
+  for (const char* const words : {"big", "1073741824 bytes", "smaller tensors", "device:FAKE:0"}) {
+    EXPECT_THAT(status.message(), HasSubstr(words));
+  }
 }
 
 TEST_F(FakeSessionTest, WhatHasNoKernelThereRunsOnTheCpu) {

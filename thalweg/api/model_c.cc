@@ -7,6 +7,7 @@
 #include "thalweg/model/costs.h"
 #include "thalweg/model/description.h"
 #include "thalweg/model/model.h"
+#include "thalweg/model/placement.h"
 #include "thalweg/model/verification.h"
 #include "thalweg/model/weights.h"
 #include "thalweg/proto/json_writer.h"
@@ -123,6 +124,27 @@ Result<CostOptions> CostOptionsOf(const TwCostOptions* options) {
                      PartialShape::Make({given.dims[i], static_cast<size_t>(given.ranks[i])}));
   }
   return wanted;
+}
+
+Result<PlacementMethod> PlacementMethodOf(std::string_view word) {
+  if (word == "preferred") return PlacementMethod::kPreferred;
+  if (word == "cost") return PlacementMethod::kGreedy;
+  if (word == "search") return PlacementMethod::kSearched;
+  return InvalidArgument("expected preferred, cost or search, got '", word, "'");
+}
+
+Result<PlacementQuestion> PlacementQuestionOf(const TwPlacementOptions* options) {
+  TwPlacementOptions none{};
+  none.struct_size = sizeof none;
+  const TwPlacementOptions given = CopyOptions(options, none);
+  PlacementQuestion question;
+  ASSIGN_OR_RETURN(question.inputs, CostOptionsOf(given.inputs));
+  if (given.method != nullptr) {
+    ASSIGN_OR_RETURN(question.method, PlacementMethodOf(given.method));
+  }
+  ASSIGN_OR_RETURN(question.devices, UnwrapTexts(given.devices, given.num_devices, "device"));
+  ASSIGN_OR_RETURN(question.nodes, UnwrapTexts(given.nodes, given.num_nodes, "node"));
+  return question;
 }
 
 Result<NamedValues> NamedValuesOf(const char* const* names, TwTensor* const* values, int32_t n) {
@@ -280,6 +302,16 @@ TwBuffer* tw_model_costs(const TwModel* model, int32_t signature, const TwCostOp
     ASSIGN_OR_RETURN(const size_t place, SignatureAt(model, signature));
     ASSIGN_OR_RETURN(const CostOptions wanted, CostOptionsOf(options));
     ASSIGN_OR_RETURN(std::string json, DescribeCosts(*model->model, place, wanted));
+    return NewBuffer(std::move(json));
+  });
+}
+
+TwBuffer* tw_model_placement(const TwModel* model, int32_t signature,
+                             const TwPlacementOptions* options, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    ASSIGN_OR_RETURN(const size_t place, SignatureAt(model, signature));
+    ASSIGN_OR_RETURN(const PlacementQuestion question, PlacementQuestionOf(options));
+    ASSIGN_OR_RETURN(std::string json, DescribePlacement(*model->model, place, question));
     return NewBuffer(std::move(json));
   });
 }

@@ -11,6 +11,7 @@
 
 #include "thalweg/api/registries.h"
 #include "thalweg/api/test_tasks.h"
+#include "thalweg/cluster/debug/placement_question.h"
 #include "thalweg/cluster/master/master.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/text_format.h"
@@ -265,6 +266,13 @@ TEST_F(ServerTest, GarbageAndUnknownMethodsAreErrors) {
   EXPECT_EQ(code("/tensorflow.MasterService/Dance", ""), Code::kUnimplemented);
   EXPECT_EQ(code("/grpc.health.v1.Health/Check", ""), Code::kUnimplemented);
   EXPECT_EQ(code("/tensorflow.grpc.MasterService/ListDevices", ""), Code::kOk);
+  const std::string explain(kExplainPlacementMethod);
+  for (const std::string& bytes :
+       {std::string("\xff\xff\xff"), std::string(), ToBytes({.session = "", .node = "y"}),
+        ToBytes({.session = "s", .node = ""})}) {
+    EXPECT_EQ(code(explain, bytes), Code::kInvalidArgument);
+  }
+  EXPECT_EQ(code(explain, ToBytes({.session = "s", .node = "y"})), Code::kAborted);
 }
 
 TEST_F(ServerTest, StopEndsStepsThatWait) {

@@ -218,6 +218,9 @@ void tw_run_options_inter_op_thread_pool(TwRunOptions* options, int32_t pool) {
 void tw_run_options_memory_plan(TwRunOptions* options, int32_t on) {
   if (options != nullptr) options->options.memory_plan = on != 0;
 }
+void tw_run_options_check_numerics(TwRunOptions* options, int32_t on) {
+  if (options != nullptr) options->options.check_numerics = on != 0;
+}
 void tw_run_options_cancel(TwRunOptions* options) {
   if (options == nullptr) return;
   Guard(nullptr, [&] {

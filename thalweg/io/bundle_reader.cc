@@ -172,8 +172,8 @@ Status BundleReader::ReadStrings(const std::string& key, const Entry& entry, Ten
   return OkStatus();
 }
 
-// The pieces that make up `wanted` (resolved), each element of it once. All are known to lie in their
-// files, so that what is allocated for them is there.
+// The pieces that make up `wanted` (resolved), each element of it once. All are known to lie in
+// their files, so that what is allocated for them is there.
 Result<std::vector<BundleReader::Piece>> BundleReader::PiecesOf(std::string_view name,
                                                                 const Entry& entry,
                                                                 const TensorSlice& wanted) const {

@@ -28,32 +28,6 @@ struct Costs {
   double constant_bytes = 0;
 };
 
-using InputShapes = std::map<std::string, PartialShape>;
-
-// What is said of each input, with the batch where its first dimension is open.
-Result<InputShapes> ShapesOf(const ModelSignature& signature, const CostOptions& options) {
-  InputShapes shapes;
-  for (const ModelTensor& input : signature.inputs) {
-    PartialShape shape = input.shape;
-    const auto given = options.shapes.find(input.name);
-    if (given != options.shapes.end()) {
-      Result<PartialShape> both = shape.MergeWith(given->second);
-      if (!both.ok()) {
-        return InvalidArgument("input ", input, " cannot have the shape ", given->second);
-      }
-      shape = *std::move(both);
-    }
-    if (shape.known_rank() && shape.rank() > 0 && shape.dim(0) < 0) {
-      shape.set_dim(0, options.batch);
-    }
-    shapes[input.name] = std::move(shape);
-  }
-  for (const auto& [name, shape] : options.shapes) {
-    if (shapes.count(name) == 0) return InvalidArgument("it has no input '", name, "'");
-  }
-  return shapes;
-}
-
 Result<Costs> CountCosts(const StepGraph& step) {
   ASSIGN_OR_RETURN(const StepFrames frames, StepFrames::Find(step));
   Costs costs;
@@ -111,7 +85,7 @@ void AppendCostRow(JsonWriter& json, const CostRow& row) {
 Result<std::string> DescribeOrFail(const Model& model, size_t place, const CostOptions& options) {
   const ModelSignature& signature = model.signatures()[place];
   RETURN_IF_ERROR(signature.usable);
-  ASSIGN_OR_RETURN(const InputShapes shapes, ShapesOf(signature, options));
+  ASSIGN_OR_RETURN(const InputShapes shapes, ShapesOfInputs(signature, options));
   WorkBudget work;
   ASSIGN_OR_RETURN(const SignatureStep part, StepOfSignature(model, place, work, shapes));
   ASSIGN_OR_RETURN(const Costs costs, CountCosts(part.step));
@@ -145,6 +119,29 @@ Result<std::string> DescribeOrFail(const Model& model, size_t place, const CostO
 }
 
 }  // namespace
+
+Result<InputShapes> ShapesOfInputs(const ModelSignature& signature, const CostOptions& options) {
+  InputShapes shapes;
+  for (const ModelTensor& input : signature.inputs) {
+    PartialShape shape = input.shape;
+    const auto given = options.shapes.find(input.name);
+    if (given != options.shapes.end()) {
+      Result<PartialShape> both = shape.MergeWith(given->second);
+      if (!both.ok()) {
+        return InvalidArgument("input ", input, " cannot have the shape ", given->second);
+      }
+      shape = *std::move(both);
+    }
+    if (shape.known_rank() && shape.rank() > 0 && shape.dim(0) < 0) {
+      shape.set_dim(0, options.batch);
+    }
+    shapes[input.name] = std::move(shape);
+  }
+  for (const auto& [name, shape] : options.shapes) {
+    if (shapes.count(name) == 0) return InvalidArgument("it has no input '", name, "'");
+  }
+  return shapes;
+}
 
 Result<std::string> DescribeCosts(const Model& model, size_t signature,
                                   const CostOptions& options) {

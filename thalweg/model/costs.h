@@ -27,6 +27,10 @@ struct CostOptions {
   std::map<std::string, PartialShape> shapes;  // of inputs, by name
 };
 
+// What is said of each input, with the batch where its first dimension is open.
+using InputShapes = std::map<std::string, PartialShape>;
+Result<InputShapes> ShapesOfInputs(const ModelSignature& signature, const CostOptions& options);
+
 Result<std::string> DescribeCosts(const Model& model, size_t signature, const CostOptions& options);
 
 }  // namespace thalweg

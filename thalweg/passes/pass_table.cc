@@ -8,6 +8,7 @@
 
 #include "thalweg/graph/nearest_names.h"
 #include "thalweg/passes/channels_last.h"
+#include "thalweg/passes/check_numerics.h"
 #include "thalweg/passes/cse.h"
 #include "thalweg/passes/enqueue_records.h"
 #include "thalweg/passes/fold_constants.h"
@@ -40,6 +41,9 @@ constexpr auto kPasses = std::to_array<Pass>({
     // Drops what the others made useless.
     {"prune", Needs::kRewrittenGraph, false, true, "pruning",
      [](StepGraph step, const PassContext&) { return Prune(step); }},
+    // Stops the step at its first value that is not finite.
+    {"check_numerics", Needs::kNothing, false, false, "putting checks of numbers in",
+     [](StepGraph step, const PassContext&) { return CheckNumerics(step); }},
     // Lays channels-first images out as channels-last ones.
     {"channels_last", Needs::kCpuOnly, true, true, "laying images out",
      [](StepGraph step, const PassContext&) { return ChannelsLast(step); }},
@@ -131,8 +135,9 @@ Result<PassSet> PassSet::Parse(std::string_view words) {
                                                    : PlacementMethod::kGreedy;
     }
     for (size_t i = 0; i < kPasses.size(); ++i) {
-      const bool meant =
-          all || kPasses[i].name == word || (word == "rewrites" && kPasses[i].is_rewrite);
+      // "all" is what makes steps faster.
+      const bool meant = (all && (kPasses[i].is_on || !on)) || kPasses[i].name == word ||
+                         (word == "rewrites" && kPasses[i].is_rewrite);
       if (meant) set.on_[i] = on;
       found |= meant;
     }

@@ -8,6 +8,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "thalweg/kernel/losable.h"
+
 namespace thalweg {
 namespace {
 
@@ -98,18 +100,24 @@ ConstraintPlacer::Mask ConstraintPlacer::AllDevices() const {
   return Mask(options_.devices.size(), true);
 }
 
+// What must be on a device that is lost goes there, and says so when it runs.
 int ConstraintPlacer::Preferred(const Mask& feasible) const {
   int first = -1;
+  bool is_first_lost = false;
   for (size_t d = 0; d < options_.devices.size(); ++d) {
     if (!feasible.Has(d)) continue;
-    if (!options_.devices[d]->host_addressable()) return static_cast<int>(d);
-    if (first < 0) first = static_cast<int>(d);
+    const bool is_lost = !WhyLost(*options_.devices[d]).ok();
+    if (!options_.devices[d]->host_addressable() && !is_lost) return static_cast<int>(d);
+    if (first < 0 || (is_first_lost && !is_lost)) {
+      first = static_cast<int>(d);
+      is_first_lost = is_lost;
+    }
   }
   return first;
 }
 
 ConstraintPlacer::ConstraintPlacer(Options options) : options_(std::move(options)) {
-  if (options_.method == PlacementMethod::kPreferred) return;
+  if (options_.method == PlacementMethod::kPreferred && !options_.costs_alternatives) return;
   by_cost_ = std::make_unique<PlaceByCost>(PlaceByCost::Options{
       .machine = options_.machine == nullptr ? Machine::Guess(options_.devices) : *options_.machine,
       .method = options_.method,
@@ -323,6 +331,7 @@ Result<ConstraintPlacer::Groups> ConstraintPlacer::FindGroups(
 
 Status ConstraintPlacer::ChooseByCost(const StepGraph& step, Groups* groups) {
   std::vector<Workload::Group> may;
+  std::vector<int> preferred_of_group;
   std::vector<DeviceName> task;  // by device
   for (const Device* device : options_.devices) task.push_back(TaskOf(device->name()));
   costed_.clear();
@@ -331,6 +340,7 @@ Status ConstraintPlacer::ChooseByCost(const StepGraph& step, Groups* groups) {
     Workload::Group& devices = may.emplace_back();
     const Reach reach = ReachOf(group.members);
     const auto preferred = static_cast<size_t>(group.choice.device);
+    preferred_of_group.push_back(group.choice.device);
     for (size_t d = 0; d < options_.devices.size(); ++d) {
       devices.may.push_back(reach == Reach::kDevice ? d == preferred
                             : reach == Reach::kTask
@@ -338,7 +348,8 @@ Status ConstraintPlacer::ChooseByCost(const StepGraph& step, Groups* groups) {
                                 : group.choice.may.Has(d));
     }
   }
-  Result<std::vector<int>> device = by_cost_->Place(step, groups->of_node, std::move(may));
+  Result<std::vector<int>> device =
+      by_cost_->Place(step, groups->of_node, std::move(may), std::move(preferred_of_group));
   if (!device.ok()) {
     costed_.clear();
     return device.status();
@@ -383,62 +394,80 @@ Result<std::vector<int>> ConstraintPlacer::Place(const Graph& graph, const StepG
   return device;
 }
 
-Result<std::string> ConstraintPlacer::Explain(const Graph& graph, const Node& node) {
+std::optional<Simulation> ConstraintPlacer::Foresee() {
   MutexLock lock(mutex_);
-  const ColocationGroups& groups = ColocationOf(graph);
-  const std::vector<const Node*> members = groups.Members(groups.Find(node));
-  Result<Choice> choice = Choose(members, {{&node, true}});
-  const auto costed = costed_.find(groups.Find(node));
-  const bool is_costed = choice.ok() && costed != costed_.end();
-  if (is_costed) choice->device = by_cost_->DeviceOf(costed->second);
-  std::string text =
-      choice.ok() ? StrCat(At(node), " -> ", options_.devices[choice->device]->full_name(), "\n")
-                  : StrCat(At(node), " -> ", choice.status().message(), "\n");
-  text += node.device().empty() ? "  it asks for no device\n"
-                                : StrCat("  it asks for '", node.device(), "'\n");
+  if (by_cost_ == nullptr) return std::nullopt;
+  return by_cost_->Foresee();
+}
+
+// What the node and those that must be where it is ask for, and which kinds have kernels.
+std::vector<std::string> ConstraintPlacer::ConstraintsOf(const Node& node,
+                                                         const ColocationGroups& groups,
+                                                         std::span<const Node* const> members) {
+  std::vector<std::string> found = {node.device().empty()
+                                        ? "it asks for no device"
+                                        : StrCat("it asks for '", node.device(), "'")};
   if (const Result<DeviceName> asked = DeviceName::Parse(node.device()),
       wanted = Wanted(node, node.device());
       asked.ok() && wanted.ok() && *asked != *wanted) {
-    text += StrCat("  there is no ", *asked->type, " here: the CPU stands in for it\n");
+    found.push_back(StrCat("there is no ", *asked->type, " here: the CPU stands in for it"));
   }
-  int shown = 0;
-  for (const Node* member : members) {
-    if (members.size() == 1) break;
-    if (++shown > 10) {
-      text += StrCat("  ... and ", members.size() - 10, " more nodes\n");
-      break;
-    }
-    const std::string reason = groups.Reason(*member);
-    text +=
-        StrCat("  with it: ", member->Label(),
-               member->device().empty() ? "" : StrCat(", which asks for '", member->device(), "'"),
-               reason.empty() ? "" : StrCat(", which ", reason), "\n");
+  constexpr size_t kShown = 10;
+  for (size_t i = 0; members.size() > 1 && i < std::min(members.size(), kShown); ++i) {
+    const Node& member = *members[i];
+    const std::string reason = groups.Reason(member);
+    found.push_back(
+        StrCat("with it: ", member.Label(),
+               member.device().empty() ? "" : StrCat(", which asks for '", member.device(), "'"),
+               reason.empty() ? "" : StrCat(", which ", reason)));
+  }
+  if (members.size() > kShown) {
+    found.push_back(StrCat("... and ", members.size() - kShown, " more nodes"));
   }
   std::string last_type;
   for (const Device* device : options_.devices) {
     if (device->type() == last_type) continue;
     last_type = device->type();
     const bool has = NeedsNoKernel(node) || options_.kernels->Find(node, last_type).ok();
-    text += StrCat("  ", last_type, has ? " has" : " has no", " kernel for it\n");
+    found.push_back(StrCat(last_type, has ? " has" : " has no", " kernel for it"));
   }
-  if (choice.ok() && !choice->why.empty()) {
-    text += StrCat("  ", choice->moved ? "moved (soft placement): " : "", choice->why, "\n");
+  return found;
+}
+
+Result<PlacementExplanation> ConstraintPlacer::Explain(const Graph& graph, const Node& node) {
+  MutexLock lock(mutex_);
+  const ColocationGroups& groups = ColocationOf(graph);
+  const std::vector<const Node*> members = groups.Members(groups.Find(node));
+  PlacementExplanation why{.node = At(node), .reasons = ConstraintsOf(node, groups, members)};
+  const Result<Choice> choice = Choose(members, {{&node, true}});
+  if (!choice.ok()) {
+    why.error = choice.status().message();
+    return why;
   }
-  if (is_costed) {
-    const Reach reach = ReachOf(members);
-    if (reach == Reach::kDevice) {
-      text += "  what keeps state is not placed by cost: the first device that can run it\n";
-    } else if (reach == Reach::kTask) {
-      text += "  what is not the same on every task is not sent to another by cost\n";
-    }
-    text += by_cost_->Explain(node, costed->second);
-  } else if (choice.ok() && by_cost_ != nullptr && choice->why.empty()) {
-    text += "  by cost; no step that needs it was placed yet: the device before that\n";
-  } else if (choice.ok() && choice->why.empty()) {
-    text += StrCat("  the first device that can run it", members.size() > 1 ? " and its group" : "",
-                   node.device().empty() ? "" : " and meets the constraint", "\n");
+  const auto costed = costed_.find(groups.Find(node));
+  const bool is_costed = costed != costed_.end();
+  const bool by_cost = options_.method != PlacementMethod::kPreferred;
+  why.device = options_.devices[is_costed ? by_cost_->DeviceOf(costed->second) : choice->device]
+                   ->full_name();
+  if (!choice->why.empty()) {
+    why.reasons.push_back(StrCat(choice->moved ? "moved (soft placement): " : "", choice->why));
   }
-  return text;
+  const Reach reach = ReachOf(members);
+  if (by_cost && is_costed && reach == Reach::kDevice) {
+    why.reasons.emplace_back(
+        "what keeps state is not placed by cost: the first device that can run it");
+  } else if (by_cost && is_costed && reach == Reach::kTask) {
+    why.reasons.emplace_back("what is not the same on every task is not sent to another by cost");
+  } else if (by_cost && !is_costed && choice->why.empty()) {
+    why.reasons.emplace_back(
+        "by cost; no step that needs it was placed yet: the device before that");
+  } else if (!by_cost && choice->why.empty()) {
+    why.reasons.push_back(StrCat("the first device that can run it",
+                                 members.size() > 1 ? " and its group" : "",
+                                 node.device().empty() ? "" : " and meets the constraint"));
+  }
+  if (is_costed) by_cost_->Explain(node, costed->second, &why);
+  return why;
 }
 
 }  // namespace thalweg

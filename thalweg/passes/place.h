@@ -19,6 +19,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -29,6 +31,7 @@
 #include "thalweg/passes/colocation.h"
 #include "thalweg/passes/pass.h"
 #include "thalweg/passes/place_by_cost.h"
+#include "thalweg/passes/placement_explanation.h"
 #include "thalweg/passes/placement_method.h"
 #include "thalweg/passes/placement_rule.h"
 
@@ -42,8 +45,8 @@ class Placer {
   // Whether there is a device for each constraint of the step's nodes by itself: also for nodes
   // that rewriting will fold away. The error of the first for which there is none.
   virtual Status Check(const StepGraph& step) = 0;
-  // The chain of reasons for one node of the user's graph, a line each.
-  virtual Result<std::string> Explain(const Graph& graph, const Node& node) = 0;
+  // Why one node of the user's graph is where it is.
+  virtual Result<PlacementExplanation> Explain(const Graph& graph, const Node& node) = 0;
 };
 
 class ConstraintPlacer : public Placer {
@@ -56,13 +59,17 @@ class ConstraintPlacer : public Placer {
     // What the devices can do, by number; null: by their kinds.
     std::shared_ptr<const Machine> machine;
     const MeasuredCosts* measured = nullptr;  // for what is placed by cost
+    // Explain knows the costs of the alternatives, however nodes are placed.
+    bool costs_alternatives = false;
     Logger logger;
   };
   explicit ConstraintPlacer(Options options);
 
   Result<std::vector<int>> Place(const Graph& graph, const StepGraph& step) override;
   Status Check(const StepGraph& step) override;
-  Result<std::string> Explain(const Graph& graph, const Node& node) override;
+  Result<PlacementExplanation> Explain(const Graph& graph, const Node& node) override;
+  // The step that was placed last, by id of its nodes; null where costs are not asked for.
+  std::optional<Simulation> Foresee() EXCLUDES(mutex_);
 
  private:
   // What the nodes of a group ask for together.
@@ -109,10 +116,12 @@ class ConstraintPlacer : public Placer {
   const ColocationGroups& ColocationOf(const Graph& graph) REQUIRES(mutex_);
   Result<Groups> FindGroups(const ColocationGroups& colocation, const StepGraph& step,
                             const std::unordered_map<const Node*, bool>& needed) REQUIRES(mutex_);
-  // Decides between the devices that are possible for each group.
+  // Decides between the devices that are possible for each group, or learns what they cost.
   Status ChooseByCost(const StepGraph& step, Groups* groups) REQUIRES(mutex_);
   Result<Choice> Choose(const std::vector<const Node*>& members,
                         const std::unordered_map<const Node*, bool>& needed) REQUIRES(mutex_);
+  std::vector<std::string> ConstraintsOf(const Node& node, const ColocationGroups& groups,
+                                         std::span<const Node* const> members);
   Mask KernelMask(const Node& node) const;
   Result<Mask> RunnableMask(const std::vector<const Node*>& members,
                             const std::unordered_map<const Node*, bool>& needed) const;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "thalweg/placement/duration_text.h"
 #include "thalweg/placement/search_placer.h"
 
 namespace thalweg {
@@ -87,40 +86,60 @@ Workload WorkloadOf(const StepGraph& step, const std::vector<int>& group_of_node
 
 Result<std::vector<int>> PlaceByCost::Place(const StepGraph& step,
                                             const std::vector<int>& group_of_node,
-                                            std::vector<Workload::Group> may) {
+                                            std::vector<Workload::Group> may,
+                                            std::vector<int> preferred) {
   RETURN_IF_ERROR(options_.machine.Validate());
   const CostModel costs(options_.machine, options_.measured);
   work_ = WorkloadOf(step, group_of_node, std::move(may), costs);
   RETURN_IF_ERROR(work_.Validate(options_.machine));
+  graph_ = step.graph;
+  made_of_node_.clear();
+  for (const Node* node : step.graph->Nodes()) made_of_node_.emplace(step.Origin(*node), node);
   const Simulator simulator(options_.machine, work_);
-  device_of_group_ =
-      options_.method == PlacementMethod::kSearched
-          ? SearchPlacer({.evaluations = options_.evaluations}).Place(simulator).device_of_group
-          : simulator.PlaceGreedily();
+  switch (options_.method) {
+    case PlacementMethod::kPreferred:
+      device_of_group_ = std::move(preferred);
+      break;
+    case PlacementMethod::kGreedy:
+      device_of_group_ = simulator.PlaceGreedily();
+      break;
+    case PlacementMethod::kSearched:
+      device_of_group_ =
+          SearchPlacer({.evaluations = options_.evaluations}).Place(simulator).device_of_group;
+      break;
+  }
   return device_of_group_;
 }
 
-std::string PlaceByCost::Explain(const Node& node, int group) const {
+Simulation PlaceByCost::Foresee() const {
+  return Simulator(options_.machine, work_).Run(device_of_group_);
+}
+
+void PlaceByCost::Explain(const Node& node, int group, PlacementExplanation* to) const {
   const Simulator simulator(options_.machine, work_);
   const CostModel costs(options_.machine, options_.measured);
-  std::string text = StrCat("  where the last step would end soonest, by ",
-                            options_.method == PlacementMethod::kSearched ? "a search" : "greed",
-                            ": with it on\n");
+  // What is in the step knows more of its shapes; where rewriting has made something else of it, it
+  // is not there.
+  const auto made = made_of_node_.find(&node);
+  const Node& counted = made == made_of_node_.end() ? node : *made->second;
+  to->compared = options_.method == PlacementMethod::kPreferred
+                     ? std::string("what the last step would take")
+                     : StrCat("where the last step would end soonest, by ",
+                              options_.method == PlacementMethod::kSearched ? "a search" : "greed");
   for (int d = 0; d < options_.machine.num_devices(); ++d) {
-    const std::string& name = options_.machine.device(d).name;
-    if (!work_.groups[group].may[d]) {
-      text += StrCat("    ", name, ": not possible\n");
-      continue;
-    }
+    PlacementAlternative& other = to->alternatives.emplace_back();
+    other.device = options_.machine.device(d).name;
+    other.is_possible = work_.groups[group].may[d];
+    if (!other.is_possible) continue;
+    other.is_chosen = d == device_of_group_[group];
     std::vector<int> device = device_of_group_;
     device[group] = d;
     const PlacementScore score = simulator.Score(device);
-    text += StrCat("    ", name, d == device_of_group_[group] ? " (chosen)" : "", ": ",
-                   DurationText(score.makespan), "; the node itself ", costs.Why(node, d));
-    if (score.missing_bytes > 0) text += StrCat("; ", score.missing_bytes, " bytes too many");
-    text += "\n";
+    other.step_seconds = score.makespan;
+    other.missing_bytes = score.missing_bytes;
+    other.node_seconds = costs.Seconds(counted, d);
+    other.why = costs.Why(counted, d);
   }
-  return text;
 }
 
 }  // namespace thalweg

@@ -149,7 +149,7 @@ TEST_F(PlaceByCostTest, StateStaysWithTheFirstDeviceAndItsReadersMayLeave) {
   const Output e = Exp(b.Op("Neg", {Exp(Value(1000), "other")}, {}, "n"), "e");
   const auto placer = Placer();
   EXPECT_THAT(Where(*placer, {r, e}, {"v", "r", "e"}), ElementsAre(0, 0, 1));
-  const std::string why = *placer->Explain(*graph, *v.node);
+  const std::string why = placer->Explain(*graph, *v.node)->Text();
   EXPECT_THAT(why, AllOf(HasSubstr("what keeps state is not placed by cost"),
                          HasSubstr("CPU:1: not possible")));
 }
@@ -176,7 +176,7 @@ TEST_F(PlaceByCostTest, OnlyWhatIsTheSameOnEveryTaskGoesToAnother) {
   EXPECT_THAT(Where(*placer, {called, file, drawn, Exp(heavy, "last")},
                     {"heavy", "last", "called", "words", "file", "drawn"}),
               ElementsAre(1, 1, 0, 0, 0, 0));
-  EXPECT_THAT(*placer->Explain(*graph, *file.node),
+  EXPECT_THAT(placer->Explain(*graph, *file.node)->Text(),
               AllOf(HasSubstr("not the same on every task"),
                     HasSubstr("task:1/device:CPU:0: not possible")));
 }
@@ -210,15 +210,16 @@ TEST_F(PlaceByCostTest, ASearchFindsWhatGreedDoesNot) {
 TEST_F(PlaceByCostTest, ExplainsWithTheCostsOfTheAlternatives) {
   const Output a = Exp(Value(1000), "a"), only = Exp(a, "only", "/cpu:1");
   const auto placer = Placer();
-  EXPECT_THAT(*placer->Explain(*graph, *a.node), HasSubstr("no step that needs it was placed yet"));
+  EXPECT_THAT(placer->Explain(*graph, *a.node)->Text(),
+              HasSubstr("no step that needs it was placed yet"));
   ASSERT_THAT(Where(*placer, {only}, {"a", "only"}), ElementsAre(1, 1));
-  EXPECT_THAT(*placer->Explain(*graph, *a.node),
+  EXPECT_THAT(placer->Explain(*graph, *a.node)->Text(),
               AllOf(HasSubstr("Exp 'a' -> /job:localhost/replica:0/task:0/device:CPU:1"),
                     HasSubstr("CPU:0: 1.15 s; the node itself 1 s, from 1000 operations and 8000 "
                               "bytes"),
                     HasSubstr("CPU:1 (chosen): 200 ms; the node itself 100 ms")));
-  EXPECT_THAT(*placer->Explain(*graph, *only.node), HasSubstr("CPU:0: not possible"));
-  EXPECT_THAT(*Placer(PlacementMethod::kPreferred)->Explain(*graph, *a.node),
+  EXPECT_THAT(placer->Explain(*graph, *only.node)->Text(), HasSubstr("CPU:0: not possible"));
+  EXPECT_THAT(Placer(PlacementMethod::kPreferred)->Explain(*graph, *a.node)->Text(),
               AllOf(HasSubstr("the first device"), Not(HasSubstr("the node itself"))));
 }
 

@@ -227,7 +227,7 @@ TEST_F(PlaceTest, ContradictingConstraintsOfAGroupNameBoth) {
 TEST_F(PlaceTest, ExplainsTheChain) {
   const Output v = Variable("v");
   b.WithDevice("/cpu:1").Op("Assign", {v, b.Const(Tensor::Scalar(1.0f))}, {}, "a");
-  const std::string why = *Placer().Explain(*graph, *v.node);
+  const std::string why = Placer().Explain(*graph, *v.node)->Text();
   EXPECT_THAT(why,
               AllOf(HasSubstr("VariableV2 'v' -> /job:localhost/replica:0/task:0/device:CPU:1"),
                     HasSubstr("it asks for no device"),

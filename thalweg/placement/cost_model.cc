@@ -9,8 +9,6 @@
 namespace thalweg {
 namespace {
 
-constexpr int kRemembered = 8;
-
 // What goes in and out, as far as it is known.
 double KnownBytes(const Node& node) {
   double bytes = 0;
@@ -30,21 +28,28 @@ bool IsOpen(const Node& node) {
 
 }  // namespace
 
+// Of an even number the lower one: what a node takes where nothing disturbs it.
+double MeasuredCosts::Latest::Median() const {
+  std::array<double, 8> sorted = seconds_;
+  const auto size = static_cast<ptrdiff_t>(std::min(count_, sorted.size()));
+  const auto median = sorted.begin() + (size - 1) / 2;
+  std::nth_element(sorted.begin(), median, sorted.begin() + size);
+  return *median;
+}
+
 void MeasuredCosts::Add(std::string_view node, std::string_view device, double seconds) {
   if (!(seconds >= 0)) return;
   MutexLock lock(mutex_);
-  Mean& mean = by_node_[std::string(node)][std::string(device)];
-  mean.count = std::min(mean.count + 1, kRemembered);
-  mean.seconds += (seconds - mean.seconds) / mean.count;
+  by_node_[std::string(node)][std::string(device)].Add(seconds);
 }
 
 std::optional<double> MeasuredCosts::Find(std::string_view node, std::string_view device) const {
   MutexLock lock(mutex_);
   const auto found = by_node_.find(std::string(node));
   if (found == by_node_.end()) return std::nullopt;
-  const auto mean = found->second.find(device);
-  if (mean == found->second.end()) return std::nullopt;
-  return mean->second.seconds;
+  const auto latest = found->second.find(device);
+  if (latest == found->second.end()) return std::nullopt;
+  return latest->second.Median();
 }
 
 std::map<std::string, double> MeasuredCosts::All(std::string_view node) const {
@@ -52,7 +57,7 @@ std::map<std::string, double> MeasuredCosts::All(std::string_view node) const {
   std::map<std::string, double> all;
   const auto found = by_node_.find(std::string(node));
   if (found == by_node_.end()) return all;
-  for (const auto& [device, mean] : found->second) all[device] = mean.seconds;
+  for (const auto& [device, latest] : found->second) all[device] = latest.Median();
   return all;
 }
 

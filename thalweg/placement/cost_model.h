@@ -15,6 +15,7 @@
 // Errors: none; what is not known counts as nothing.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,8 +30,9 @@ namespace thalweg {
 
 class MeasuredCosts {
  public:
-  // A mean in which the latest weigh most: an eighth, once there are so many. What took less than
-  // no time is left out.
+  // The median of the latest eight counts: of a first step, whose memory is cold, and of one in
+  // which the thread had to wait for its processor, it takes no notice. What took less than no time
+  // is left out.
   void Add(std::string_view node, std::string_view device, double seconds) EXCLUDES(mutex_);
   std::optional<double> Find(std::string_view node, std::string_view device) const EXCLUDES(mutex_);
   // By device.
@@ -38,12 +40,17 @@ class MeasuredCosts {
   bool IsEmpty() const EXCLUDES(mutex_);
 
  private:
-  struct Mean {
-    double seconds = 0;
-    int count = 0;
+  class Latest {
+   public:
+    void Add(double seconds) { seconds_[count_++ % seconds_.size()] = seconds; }
+    double Median() const;
+
+   private:
+    std::array<double, 8> seconds_{};
+    size_t count_ = 0;
   };
   mutable Mutex mutex_;
-  std::unordered_map<std::string, std::map<std::string, Mean, std::less<>>> by_node_
+  std::unordered_map<std::string, std::map<std::string, Latest, std::less<>>> by_node_
       GUARDED_BY(mutex_);
 };
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "thalweg/passes/pass_table.h"
 #include "thalweg/proto/messages.h"
 
 namespace thalweg {
@@ -161,7 +162,12 @@ Status ReadOptimizer(const Message& options, SessionOptions* session) {
   return OkStatus();
 }
 
-void ReadRewriter(const Message& options, SessionOptions* session) {
+bool IsNameOfPasses(std::string_view word) {
+  return word == "rewrites" || word == "place_by_cost" || word == "place_by_search" ||
+         std::ranges::count(PassTable(), word, &Pass::name) > 0;
+}
+
+Status ReadRewriter(const Message& options, SessionOptions* session) {
   if (options.GetBool(Rewriter::kDisableMetaOptimizer)) Say("-rewrites", session);
   const auto toggle = [&](int field, std::initializer_list<std::string_view> passes) {
     const int64_t value = options.GetInt(field);
@@ -176,8 +182,15 @@ void ReadRewriter(const Message& options, SessionOptions* session) {
   toggle(Rewriter::kCommonSubgraphElimination, {"cse"});
   if (options.GetBool(Rewriter::kDisableModelPruning)) Say("-prune", session);
   for (const std::string_view word : options.Repeated<std::string_view>(Rewriter::kOptimizers)) {
-    if (IsWordOfPasses(word)) Say(word, session);
+    if (IsWordOfPasses(word)) {
+      Say(word, session);
+    } else if (IsNameOfPasses(word)) {
+      return InvalidArgument("ConfigProto: optimizers '", word, "' has no sign: '+", word,
+                             "' switches it on, '-", word,
+                             "' off; words without a sign are TensorFlow's own");
+    }
   }
+  return OkStatus();
 }
 
 Status ReadExperimental(const Message& options, ConfigOptions* read) {
@@ -234,7 +247,7 @@ Result<ConfigOptions> ReadConfig(const Message& config, ConfigUse use, SessionOp
   to.bfloat16_transfers |= graph.GetBool(pb::GraphOptions::kEnableBfloat16Sendrecv);
   read.schedule_receives = graph.GetBool(pb::GraphOptions::kEnableRecvScheduling);
   RETURN_IF_ERROR(ReadOptimizer(graph.GetMessage(pb::GraphOptions::kOptimizerOptions), &to));
-  ReadRewriter(graph.GetMessage(pb::GraphOptions::kRewriteOptions), &to);
+  RETURN_IF_ERROR(ReadRewriter(graph.GetMessage(pb::GraphOptions::kRewriteOptions), &to));
   constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24 * 365;
   if (const int64_t millis = config.GetInt(Config::kOperationTimeoutInMs); millis > 0) {
     to.default_timeout = std::chrono::milliseconds(std::min(millis, kMostMillis));

@@ -94,6 +94,14 @@ TEST(ConfigOptionsTest, LevelZeroLeavesWhatIsAskedFor) {
   for (const Pass& pass : PassTable()) {
     EXPECT_EQ(PassesOf(words).Has(pass.name), pass.name == "cse") << pass.name;
   }
+  // Ours, and not TensorFlow's: without a sign it would be passed over.
+  for (const char* word : {"place_by_cost", "place_by_search", "fuse_epilogue", "rewrites"}) {
+    const Status error =
+        ErrorOf(StrCat("graph_options { rewrite_options { optimizers: '", word, "' } }"));
+    EXPECT_EQ(error.code(), Code::kInvalidArgument) << word;
+    EXPECT_NE(error.message().find(StrCat("'+", word, "' switches it on")), std::string::npos)
+        << error.ToString();
+  }
 }
 
 TEST(ConfigOptionsTest, ThreadsAndDevices) {

@@ -9,6 +9,7 @@
 #include "thalweg/base/thread.h"
 #include "thalweg/base/thread_pool.h"
 #include "thalweg/compute/isa/components.h"
+#include "thalweg/kernel/losable.h"
 
 namespace thalweg {
 namespace {
@@ -17,6 +18,11 @@ int UsableProcessors() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+bool HasLostDevice(const Environment& environment) {
+  return std::ranges::any_of(environment.devices(),
+                             [](const auto& device) { return !WhyLost(*device).ok(); });
 }
 
 const compute::IsaTable& TableOf(const EnvironmentOptions& options) {
@@ -143,6 +149,25 @@ Result<std::shared_ptr<Environment>> Environment::Renamed(const std::shared_ptr<
   options.task = task;
   options.host_queue = base->queue_;
   return Make(std::move(options), base->registries_, base, base->devices_.front()->incarnation());
+}
+
+std::shared_ptr<Environment> Environment::WithDevicesAnew(const std::shared_ptr<Environment>& of) {
+  if (!HasLostDevice(*of)) return of;
+  MutexLock lock(of->mutex_);
+  std::shared_ptr<Environment> anew = of->with_devices_anew_.lock();
+  if (anew != nullptr && !HasLostDevice(*anew)) return anew;
+  EnvironmentOptions options = of->options_;
+  options.host_queue = of->queue_;
+  Result<std::shared_ptr<Environment>> made =
+      Make(std::move(options), of->registries_, of->base_ == nullptr ? of : of->base_,
+           of->devices_.front()->incarnation());
+  if (!made.ok()) {
+    of->logger_.Info("a device is lost and cannot be made anew: ", made.status().message());
+    return of;
+  }
+  (*made)->threads_of_ = of;
+  of->with_devices_anew_ = *made;
+  return *std::move(made);
 }
 
 Device* Environment::FindDevice(std::string_view full_name) const {

@@ -64,7 +64,11 @@ class Environment {
   // brings its own cluster. All else is shared with it: threads, incarnation, registries, memory.
   static Result<std::shared_ptr<Environment>> Renamed(const std::shared_ptr<Environment>& base,
                                                       std::string job, int task);
-  // `base`: null, or see Sized and Renamed.
+  // `of`, or where a device of it is lost, a view of it whose devices are made anew, for sessions
+  // with state of their own; threads and all else are `of`'s. `of` itself while they are not to be
+  // had: its other devices go on.
+  static std::shared_ptr<Environment> WithDevicesAnew(const std::shared_ptr<Environment>& of);
+  // `base`: null, or see Sized, Renamed and WithDevicesAnew.
   Environment(Token, EnvironmentOptions options, Registries registries,
               std::shared_ptr<Environment> base);
   Environment(const Environment&) = delete;
@@ -122,6 +126,7 @@ class Environment {
   const EnvironmentOptions options_;
   const Registries registries_;
   const std::shared_ptr<Environment> base_;  // has no base itself; null: this is no view of one
+  std::shared_ptr<Environment> threads_of_;  // whose threads these are, where another's
   SystemClock system_clock_;
   StandardErrorSink standard_error_;
   LogSink* const sink_;
@@ -137,6 +142,7 @@ class Environment {
   int open_sessions_ GUARDED_BY(mutex_) = 0;
   std::set<std::string> warned_ GUARDED_BY(mutex_);
   std::vector<std::pair<EnvironmentSize, std::weak_ptr<Environment>>> sized_ GUARDED_BY(mutex_);
+  std::weak_ptr<Environment> with_devices_anew_ GUARDED_BY(mutex_);
   const ThreadOwner owner_;
   std::unique_ptr<Timer> timer_;
   std::unique_ptr<WorkQueue> own_queue_;

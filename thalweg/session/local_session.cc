@@ -34,15 +34,25 @@ class LocalCallable : public Callable {
   // With options that were checked.
   Status RunCurrent(const RunOptions& options, std::span<const Tensor> feeds,
                     std::span<Tensor> fetches, RunMetadata* metadata) {
+    if (options.check_numerics) return RunChecked(options, feeds, fetches, metadata);
     StepPlan* plan = current_.load(std::memory_order_acquire);
     std::chrono::nanoseconds spent{0};
-    if (plan->reset_count != core_->reset_count()) {
+    if (core_->IsStale(*plan)) {
       ASSIGN_OR_RETURN(plan, Renew(options, &spent));
     }
     return core_->RunPlan(*plan, options, feeds, fetches, metadata, spent);
   }
 
-  // Containers were emptied: the plan's kernels may hold what is gone.
+  // By the session's plan for such runs.
+  Status RunChecked(const RunOptions& options, std::span<const Tensor> feeds,
+                    std::span<Tensor> fetches, RunMetadata* metadata) {
+    ASSIGN_OR_RETURN(const PreparedPlan made,
+                     core_->GetPlan(current_.load(std::memory_order_acquire)->signature, options));
+    return core_->RunPlan(*made.plan, options, feeds, fetches, metadata, made.spent);
+  }
+
+  // Containers were emptied, and the plan's kernels may hold what is gone, or costs are known
+  // better.
   Result<StepPlan*> Renew(const RunOptions& options, std::chrono::nanoseconds* spent) {
     ASSIGN_OR_RETURN(PreparedPlan made,
                      core_->GetPlan(current_.load(std::memory_order_acquire)->signature, options));
@@ -98,8 +108,9 @@ class LocalSession : public Session {
                                                  const RunOptions& options,
                                                  const RunOptions* within) override {
     RETURN_IF_ERROR(core_->Check(options));
-    ASSIGN_OR_RETURN(PreparedPlan made,
-                     core_->GetPlan(signature, within == nullptr ? options : *within));
+    RunOptions compiling = within == nullptr ? options : *within;
+    compiling.check_numerics = false;  // which each run asks for
+    ASSIGN_OR_RETURN(PreparedPlan made, core_->GetPlan(signature, compiling));
     return std::shared_ptr<Callable>(
         std::make_shared<LocalCallable>(core_, std::move(made.plan), options));
   }
@@ -169,7 +180,9 @@ class LocalSession : public Session {
   Result<std::string> ExplainPlacement(std::string_view name) override {
     const Node* node = core_->graph()->FindNode(name);
     if (node == nullptr) return NotFound("no node named '", name, "' in the graph");
-    return core_->placer().Explain(*core_->graph(), *node);
+    ASSIGN_OR_RETURN(const PlacementExplanation why,
+                     core_->placer().Explain(*core_->graph(), *node));
+    return why.Text();
   }
 
   Result<StepMemory> PlanMemory(const Signature& signature,
@@ -245,6 +258,8 @@ Result<std::unique_ptr<Session>> MakeLocalSession(std::shared_ptr<Environment> e
   if (environment == nullptr || graph == nullptr) {
     return InvalidArgument("a session needs an environment and a graph");
   }
+  // State that sessions share was lost with its device: they keep it, and hear that.
+  if (!options.share_resources) environment = Environment::WithDevicesAnew(environment);
   if (const size_t devices = environment->devices().size();
       options.machine != nullptr && options.machine->num_devices() != static_cast<int>(devices)) {
     return InvalidArgument("SessionOptions: the machine has ", options.machine->num_devices(),

@@ -121,6 +121,9 @@ struct RunOptions {
   bool partition_graphs = false;
   // Fill RunMetadata::memory. Infers all shapes anew from those of the feeds.
   bool memory_plan = false;
+  // The step ends at its first value that is not finite, with the node, what it was given and the
+  // iteration (passes/check_numerics.h). Runs a plan of its own, not rewritten otherwise, slower.
+  bool check_numerics = false;
   // Cancelling it ends the step with its reason and leaves the session usable. Must outlive the
   // Run.
   CancellationManager* cancellation = nullptr;

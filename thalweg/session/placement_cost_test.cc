@@ -87,6 +87,36 @@ TEST(PlacementCostTest, TracedStepsTeachIt) {
               AllOf(HasSubstr(", measured"), HasSubstr("by what was measured elsewhere")));
 }
 
+// Also to callables that were made before.
+TEST(PlacementCostTest, TracedStepsTeachCallables) {
+  SessionFixture f(TwoCpus(), {.machine = UnequalMachine()});
+  const Output x = f.Placeholder();
+  const Output y = f.b.Op("Add", {x, x}, {}, "y");
+  const Result<std::shared_ptr<Callable>> callable =
+      f.session->MakeCallable({.feeds = {x}, .fetches = {y}, .targets = {}}, {}, nullptr);
+  ASSERT_TRUE(callable.ok()) << callable.status().ToString();
+  const Tensor fed = Tensor::Scalar(2.0f);
+  Tensor fetched;
+  const auto step_of_chosen = [&] {
+    const std::string why = *f.session->ExplainPlacement("y");
+    const size_t at = why.find("(chosen): ");
+    return why.substr(at, why.find(';', at) - at);
+  };
+  const auto run = [&](TraceLevel trace) {
+    RunMetadata metadata;
+    RunOptions options;
+    options.trace = trace;
+    ASSERT_TRUE((*callable)->Run(options, {&fed, 1}, {&fetched, 1}, &metadata).ok());
+    EXPECT_EQ(fetched.scalar<float>(), 4);
+  };
+  run(TraceLevel::kNone);
+  const std::string guessed = step_of_chosen();
+  run(TraceLevel::kFull);
+  EXPECT_EQ(step_of_chosen(), guessed);
+  run(TraceLevel::kNone);  // placed anew
+  EXPECT_NE(step_of_chosen(), guessed);
+}
+
 // The value of a variable is where it was, whatever steps cost.
 TEST(PlacementCostTest, StateStaysFromStepToStep) {
   SessionFixture f(TwoCpus(), {.machine = UnequalMachine()});

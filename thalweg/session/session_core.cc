@@ -53,17 +53,22 @@ SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_p
                .measured = &measured_,
                .logger = environment_->logger()}),
       evaluator_(*environment_),
-      compiler_(*graph_, placer_, evaluator_, runner_,
-                {.passes = *PassSet::Parse(options.passes),
-                 .fold_limit_bytes = options.fold_limit_bytes,
-                 .placement_log = environment_->LoggerAt(LogLevel::kInfo),
-                 .log_placement = options.log_placement,
-                 .partition = {.bfloat16_transfers = options.bfloat16_transfers},
-                 .devices = devices_,
-                 .kernels = &environment_->kernels(),
-                 .schedule_receives = remote_.schedule_receives}),
-      plans_(options.plan_cache_size) {
+      usual_{{*graph_, placer_, evaluator_, runner_, CompilerOptions(options_.passes)},
+             PlanCache(options.plan_cache_size)},
+      checked_{{*graph_, placer_, evaluator_, runner_, CompilerOptions("none,check_numerics")},
+               PlanCache(options.plan_cache_size)} {
   environment_->SessionOpened();
+}
+
+StepCompiler::Options SessionCore::CompilerOptions(std::string_view passes) const {
+  return {.passes = *PassSet::Parse(passes),
+          .fold_limit_bytes = options_.fold_limit_bytes,
+          .placement_log = environment_->LoggerAt(LogLevel::kInfo),
+          .log_placement = options_.log_placement,
+          .partition = {.bfloat16_transfers = options_.bfloat16_transfers},
+          .devices = devices_,
+          .kernels = &environment_->kernels(),
+          .schedule_receives = remote_.schedule_receives};
 }
 
 SessionCore::~SessionCore() { Close(); }
@@ -82,7 +87,7 @@ void SessionCore::Close() {
     closed_ = true;
     changed_.NotifyAll();
     while (compiling_) changed_.Wait(mutex_);
-    plans_.Clear();
+    ForgetPlans();
     kernels_.Clear();
     local_runner_.ForgetFunctions();
   }
@@ -104,7 +109,7 @@ void SessionCore::ForgetStaleKernels() {
   const uint64_t now = reset_count();
   if (kernels_reset_count_ == now) return;
   kernels_reset_count_ = now;
-  plans_.Clear();
+  ForgetPlans();
   kernels_.Clear();
   local_runner_.ForgetFunctions();
 }
@@ -220,9 +225,17 @@ std::invoke_result_t<F&, WorkBudget&> SessionCore::InTurn(const RunOptions& opti
   return made;
 }
 
+template <class Key>
+std::shared_ptr<StepPlan> SessionCore::FindPlan(PlanCache& plans, const Key& key) {
+  std::shared_ptr<StepPlan> plan = plans.Find(key);
+  if (plan == nullptr || !IsStale(*plan)) return plan;
+  plans.Clear();
+  return nullptr;
+}
+
 Result<PreparedPlan> SessionCore::GetPlan(const Signature& signature, const RunOptions& options) {
-  if (std::shared_ptr<StepPlan> plan = plans_.Find(signature);
-      plan != nullptr && plan->reset_count == reset_count()) {
+  auto& [compiler, plans] = PlanningFor(options);
+  if (std::shared_ptr<StepPlan> plan = FindPlan(plans, signature); plan != nullptr) {
     return PreparedPlan{std::move(plan)};
   }
   PreparedPlan prepared;
@@ -230,17 +243,21 @@ Result<PreparedPlan> SessionCore::GetPlan(const Signature& signature, const RunO
       prepared.plan,
       InTurn(options, &prepared.spent, [&](WorkBudget& work) -> Result<std::shared_ptr<StepPlan>> {
         uint64_t reset_count = 0;
+        const uint64_t costs_version = costs_version_.load(std::memory_order_acquire);
         {
           MutexLock lock(mutex_);
           ForgetStaleKernels();
           // Another thread may have compiled it meanwhile.
-          if (std::shared_ptr<StepPlan> plan = plans_.Find(signature); plan != nullptr) return plan;
+          if (std::shared_ptr<StepPlan> plan = FindPlan(plans, signature); plan != nullptr) {
+            return plan;
+          }
           RETURN_IF_ERROR(CheckGrowth());
           reset_count = kernels_reset_count_;
         }
-        ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, compiler_.Compile(signature, work));
+        ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, compiler.Compile(signature, work));
         plan->reset_count = reset_count;
-        plans_.Insert(plan);
+        plan->costs_version = costs_version;
+        plans.Insert(plan);
         return plan;
       }));
   return prepared;
@@ -257,7 +274,7 @@ Result<PreparedPlan> SessionCore::CompilePartial(const Signature& signature,
           ForgetStaleKernels();
           RETURN_IF_ERROR(CheckGrowth());
         }
-        return compiler_.CompilePartial(signature, work);
+        return usual_.compiler.CompilePartial(signature, work);
       }));
   return prepared;
 }
@@ -268,7 +285,7 @@ Result<StepGraph> SessionCore::ExpandCall(const RuntimeCall& call) {
   RunOptions options;
   options.cancellation = call.cancellation;
   return InTurn(options, &spent,
-                [&](WorkBudget& work) { return compiler_.ExpandCall(call, work); });
+                [&](WorkBudget& work) { return usual_.compiler.ExpandCall(call, work); });
 }
 
 Result<std::string> SessionCore::DescribePlan(const NamedSignature& names) {
@@ -279,7 +296,7 @@ Result<std::string> SessionCore::DescribePlan(const NamedSignature& names) {
       MutexLock lock(mutex_);
       ForgetStaleKernels();
     }
-    return compiler_.Describe(signature, work);
+    return usual_.compiler.Describe(signature, work);
   });
 }
 
@@ -308,13 +325,13 @@ Result<Signature> SessionCore::Resolve(const NamedSignature& names) const {
 }
 
 Result<PreparedPlan> SessionCore::GetPlan(const NamedSignature& names, const RunOptions& options) {
-  if (std::shared_ptr<StepPlan> plan = plans_.Find(names);
-      plan != nullptr && plan->reset_count == reset_count()) {
+  PlanCache& plans = PlanningFor(options).plans;
+  if (std::shared_ptr<StepPlan> plan = FindPlan(plans, names); plan != nullptr) {
     return PreparedPlan{std::move(plan)};
   }
   ASSIGN_OR_RETURN(const Signature signature, Resolve(names));
   ASSIGN_OR_RETURN(PreparedPlan prepared, GetPlan(signature, options));
-  plans_.Insert(names, prepared.plan);
+  plans.Insert(names, prepared.plan);
   return prepared;
 }
 
@@ -359,7 +376,9 @@ void SessionCore::NoteCosts(const StepStats& stats) {
     }
   }
   const uint64_t steps = traced_steps_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (std::has_single_bit(steps)) plans_.Clear();
+  if (!std::has_single_bit(steps)) return;
+  costs_version_.fetch_add(1, std::memory_order_release);
+  ForgetPlans();
 }
 
 Status SessionCore::RunPlan(const StepPlan& plan, const RunOptions& options,

@@ -79,6 +79,11 @@ class SessionCore {
   uint64_t reset_count() const {
     return environment_->reset_count() + own_resets_.load(std::memory_order_acquire);
   }
+  // Whether a new plan is to take its place.
+  bool IsStale(const StepPlan& plan) const {
+    return plan.reset_count != reset_count() ||
+           plan.costs_version != costs_version_.load(std::memory_order_acquire);
+  }
   void ResetContainers(const std::vector<std::string>& containers);
   // Cancels all steps and compilations. Later Runs are Cancelled.
   void Cancel();
@@ -95,12 +100,28 @@ class SessionCore {
   std::invoke_result_t<F&, WorkBudget&> InTurn(const RunOptions& options,
                                                std::chrono::nanoseconds* spent, F compile)
       EXCLUDES(mutex_);
+  // In the cache; null where it is not, or is stale.
+  template <class Key>
+  std::shared_ptr<StepPlan> FindPlan(PlanCache& plans, const Key& key);
   Status TakeTurn(WorkBudget& work) EXCLUDES(mutex_);
   void GiveTurn() EXCLUDES(mutex_);
   std::chrono::nanoseconds TimeoutOf(const RunOptions& options) const {
     return options.timeout.count() > 0 ? options.timeout : options_.default_timeout;
   }
+  // How signatures become plans.
+  struct Planning {
+    StepCompiler compiler;
+    PlanCache plans;
+  };
+  Planning& PlanningFor(const RunOptions& options) {
+    return options.check_numerics ? checked_ : usual_;
+  }
+  StepCompiler::Options CompilerOptions(std::string_view passes) const;
   Result<StepGraph> ExpandCall(const RuntimeCall& call) EXCLUDES(mutex_);
+  void ForgetPlans() {
+    usual_.plans.Clear();
+    checked_.plans.Clear();
+  }
   void ForgetStaleKernels() REQUIRES(mutex_);
   Status CheckGrowth() REQUIRES(mutex_);
   // Keeps what the nodes of a traced step took, for later placements by cost.
@@ -121,11 +142,12 @@ class SessionCore {
   PartitionRunner& runner_;
   const PlacementMethod placement_method_;
   MeasuredCosts measured_;
-  std::atomic<uint64_t> traced_steps_{0};  // whose costs are kept
+  std::atomic<uint64_t> traced_steps_{0};   // whose costs are kept
+  std::atomic<uint64_t> costs_version_{0};  // that plans are to be made with
   ConstraintPlacer placer_;
   HostEvaluator evaluator_;
-  StepCompiler compiler_;
-  PlanCache plans_;
+  Planning usual_;
+  Planning checked_;             // of RunOptions::check_numerics
   CancellationManager closing_;  // of compilations
   Mutex mutex_;
   CondVar changed_;

@@ -38,6 +38,7 @@ struct StepPlan {
   int num_part_fetches = 0;
   bool fetches_in_order = false;  // fetch_from is 0, 1, 2 ...
   uint64_t reset_count = 0;       // of the containers when it was made
+  uint64_t costs_version = 0;     // of those that it was placed by
 
   // dtype and shape of each value against the fed edge.
   Status CheckFeeds(std::span<const Tensor> values) const;

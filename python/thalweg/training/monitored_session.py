@@ -487,6 +487,8 @@ def _merged_options(options, wanted):
     if options is not None:
         merged.trace_level = max(options.trace_level, wanted.trace_level)
         merged.timeout_in_ms = max(options.timeout_in_ms, wanted.timeout_in_ms)
+        merged.output_partition_graphs = options.output_partition_graphs or wanted.output_partition_graphs
+        merged.debug_options.debug_tensor_watch_opts.extend(wanted.debug_options.debug_tensor_watch_opts)
     return merged
 
 

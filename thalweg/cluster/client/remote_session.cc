@@ -14,11 +14,13 @@
 #include "thalweg/cluster/client/channel_client.h"
 #include "thalweg/cluster/client/master_watch.h"
 #include "thalweg/cluster/debug/dump.h"
+#include "thalweg/cluster/debug/placement_question.h"
 #include "thalweg/cluster/transport/grpc/rpc.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/kernel/host_call.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/session/debug_watches.h"
 #include "thalweg/session/run_metadata_message.h"
 #include "thalweg/tensor/tensor_proto.h"
 
@@ -66,6 +68,20 @@ class MasterClient {
         channel_->Call(StrCat("/tensorflow.MasterService/", method), std::move(bytes), options);
     if (!answer.ok()) return answer.status().WithContext(StrCat(method, " on ", target_));
     return ParseMessage(response, *std::move(answer), {.max_bytes = kMaxCallBytes});
+  }
+
+  Result<std::string> Explain(const SessionPlacementQuestion& question,
+                              const RpcCallOptions& options) {
+    Result<std::string> answer =
+        channel_->Call(std::string(kExplainPlacementMethod), ToBytes(question), options);
+    if (answer.ok()) return answer;
+    if (answer.status().code() == Code::kUnimplemented) {
+      return Unimplemented(target_,
+                           " places the nodes, and cannot say why: it is a server of "
+                           "another kind or release");
+    }
+    return answer.status().WithContext(
+        StrCat("the placement of '", question.node, "' on ", target_));
   }
 
   // HOST:PORT, where it is spoken to without encryption; else empty.
@@ -185,8 +201,14 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     }
     return devices;
   }
-  Result<std::string> ExplainPlacement(std::string_view) override {
-    return Unimplemented("the server places the nodes, and does not say why");
+  // The master places, by its own costs and over all tasks' devices: it is asked.
+  Result<std::string> ExplainPlacement(std::string_view node) override {
+    if (graph_->FindNode(node) == nullptr) {
+      return NotFound("no node named '", node, "' in the graph");
+    }
+    const RpcCallOptions options = CallOptions({});
+    ASSIGN_OR_RETURN(const std::string handle, SendGraph(options));
+    return master_->Explain({.session = handle, .node = std::string(node)}, options);
   }
   Result<std::string> DescribePlan(std::span<const std::string>, std::span<const std::string>,
                                    std::span<const std::string>) override {
@@ -387,7 +409,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     const RpcCallOptions calling = CallOptions(options);
     ASSIGN_OR_RETURN(const std::string handle, SendGraph(calling));
     std::optional<int64_t> callable;
-    if (partial_run.empty() && options.collective_graph_key == 0) {
+    if (partial_run.empty() && options.collective_graph_key == 0 && !options.check_numerics) {
       ASSIGN_OR_RETURN(callable, ChannelCallable(handle, feeds, fetches, targets, calling));
     }
     if (callable.has_value() && (!WishOf(options, metadata).any() || channel_->knows_traces())) {
@@ -417,6 +439,7 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
       run->Mutable(pb::RunOptions::kExperimental)
           ->SetInt(pb::RunOptions::Experimental::kCollectiveGraphKey, options.collective_graph_key);
     }
+    if (options.check_numerics) AskForNumericsCheck(run);
     if (metadata != nullptr) {
       run->SetInt(pb::RunOptions::kTraceLevel, static_cast<int64_t>(options.trace));
       run->SetBool(pb::RunOptions::kOutputPartitionGraphs, options.partition_graphs);

@@ -134,7 +134,10 @@ Result<OwnedMessage> Master::Call(std::string_view method, const Message& reques
 }
 
 Result<Master::SessionPtr> Master::FindSession(const Message& request, int field) {
-  const std::string_view handle = request.GetString(field);
+  return FindSession(request.GetString(field));
+}
+
+Result<Master::SessionPtr> Master::FindSession(std::string_view handle) {
   MutexLock lock(mutex_);
   const auto found = sessions_.find(handle);
   if (found != sessions_.end()) return found->second;
@@ -202,6 +205,11 @@ Result<MasterSession::Prepared> Master::FindCallable(const std::string& session,
     found = at->second;
   }
   return found->FindCallable(callable);
+}
+
+Result<std::string> Master::ExplainPlacement(const std::string& session, std::string_view node) {
+  ASSIGN_OR_RETURN(const SessionPtr found, FindSession(session));
+  return found->session().ExplainPlacement(node);
 }
 
 void Master::CloseAll() {

@@ -107,6 +107,9 @@ class Master {
   // A callable that was made by a call: the one of its number, in the session of the handle.
   Result<MasterSession::Prepared> FindCallable(const std::string& session, int64_t callable)
       EXCLUDES(mutex_);
+  // Why a node of a session is where it is. Aborted where there is no such session; NotFound.
+  Result<std::string> ExplainPlacement(const std::string& session, std::string_view node)
+      EXCLUDES(mutex_);
   // Ends all sessions.
   void CloseAll() EXCLUDES(mutex_);
 
@@ -129,6 +132,7 @@ class Master {
   Status RunStepInto(const Message& request, const MasterCall& call, Message* response);
   // Aborted when there is none.
   Result<SessionPtr> FindSession(const Message& request, int field) EXCLUDES(mutex_);
+  Result<SessionPtr> FindSession(std::string_view handle) EXCLUDES(mutex_);
 
   const std::shared_ptr<Environment> environment_;
   const SessionMaker make_session_;

@@ -5,6 +5,7 @@
 
 #include "thalweg/cluster/master/master.h"
 #include "thalweg/proto/messages.h"
+#include "thalweg/session/debug_watches.h"
 #include "thalweg/session/run_metadata_message.h"
 #include "thalweg/tensor/tensor_proto.h"
 
@@ -66,6 +67,7 @@ RunOptions OptionsOf(const Message& options, const MasterCall& call,
   // Software tracing alone gives no statistics; full tracing does.
   if (trace >= pb::RunOptions::TraceLevel::FULL_TRACE) run.trace = TraceLevel::kFull;
   run.partition_graphs = options.GetBool(pb::RunOptions::kOutputPartitionGraphs);
+  run.check_numerics = AsksForNumericsCheck(options);
   run.collective_graph_key = options.GetMessage(pb::RunOptions::kExperimental)
                                  .GetInt(pb::RunOptions::Experimental::kCollectiveGraphKey);
   return run;

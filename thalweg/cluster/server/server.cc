@@ -5,6 +5,7 @@
 
 #include "thalweg/cluster/client/remote_target.h"
 #include "thalweg/cluster/debug/dump.h"
+#include "thalweg/cluster/debug/placement_question.h"
 #include "thalweg/cluster/master/channel_callable.h"
 #include "thalweg/cluster/master/cluster_session.h"
 #include "thalweg/cluster/transport/tcp_sockets.h"
@@ -191,6 +192,7 @@ void Server::Handle(std::shared_ptr<IncomingCall> call) {
 
 void Server::Answer(const std::shared_ptr<IncomingCall>& call) {
   const MethodName name = Split(call->method());
+  if (call->method() == kExplainPlacementMethod) return call->Answer(AnswerPlacement(*call));
   if (name.service == "MasterService") return call->Answer(AnswerMaster(name.method, *call));
   if (name.service == "WorkerService") return AnswerWorker(name.method, call);
   call->Answer(Unimplemented("this server has no service for ", call->method()));
@@ -235,6 +237,11 @@ Result<std::string> Server::AnswerMaster(std::string_view method, IncomingCall& 
     RETURN_IF_ERROR(ServeByChannel(*request, *response));
   }
   return Serialize(*response, kMaxCallBytes);
+}
+
+Result<std::string> Server::AnswerPlacement(const IncomingCall& call) {
+  ASSIGN_OR_RETURN(const SessionPlacementQuestion asked, ReadPlacementQuestion(call.request()));
+  return master_.ExplainPlacement(asked.session, asked.node);
 }
 
 // A client of ours runs its callables through the channel that it has made.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/devices/fake/fake_device.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -24,6 +27,8 @@ class InsideDevice : public Device {
   const AllocatorPtr allocator_;
 };
 
+bool IsThere(const std::string& file) { return !file.empty() && access(file.c_str(), F_OK) == 0; }
+
 DeviceName OfCpu(DeviceName name) {
   name.type = kCpu;
   return name;
@@ -32,15 +37,22 @@ DeviceName OfCpu(DeviceName name) {
 }  // namespace
 
 FakeDevice::FakeDevice(DeviceName name, uint64_t incarnation, std::shared_ptr<FakeMemory> memory,
-                       AllocatorPtr host_allocator, const KernelRegistry& kernels)
+                       AllocatorPtr host_allocator, const KernelRegistry& kernels,
+                       std::string gone_file)
     : Device(name, incarnation, false),
       memory_(std::move(memory)),
       host_allocator_(std::move(host_allocator)),
       kernels_(kernels),
-      inside_(
-          std::make_unique<InsideDevice>(OfCpu(std::move(name)), incarnation, host_allocator_)) {}
+      inside_(std::make_unique<InsideDevice>(OfCpu(std::move(name)), incarnation, host_allocator_)),
+      gone_file_(std::move(gone_file)) {}
+
+Status FakeDevice::lost() const {
+  if (!lost_.load() && IsThere(gone_file_)) lost_.store(true);
+  return lost_.load() ? LostDevice(full_name(), "it was taken away on purpose") : OkStatus();
+}
 
 void FakeDevice::CopyToHost(const Tensor& tensor, CopyDone done) {
+  if (Status gone = lost(); !gone.ok()) return done(std::move(gone));
   if (!Has(tensor)) {
     return done(Internal("a copy from ", full_name(), " to the host got ", tensor.dtype(),
                          tensor.shape(), " that is not in the device's memory"));
@@ -53,6 +65,7 @@ void FakeDevice::CopyToHost(const Tensor& tensor, CopyDone done) {
 }
 
 void FakeDevice::CopyFromHost(const Tensor& tensor, CopyDone done) {
+  if (Status gone = lost(); !gone.ok()) return done(std::move(gone));
   if (Has(tensor)) {
     return done(Internal("a copy from the host to ", full_name(), " got ", tensor.dtype(),
                          tensor.shape(), " that is in the device's memory already"));
@@ -77,6 +90,11 @@ Result<std::vector<std::unique_ptr<Device>>> MakeFakeDevices(const DeviceRequest
   std::vector<std::unique_ptr<Device>> devices;
   const auto count = request.device_count.find(std::string(kFake));
   if (count == request.device_count.end() || count->second <= 0) return devices;
+  const char* const gone = std::getenv("THALWEG_FAKE_DEVICE_GONE");
+  const std::string gone_file = gone == nullptr ? "" : gone;
+  if (IsThere(gone_file)) {
+    return Unavailable("no device of type FAKE is there: ", gone_file, " says that it is gone");
+  }
   static const KernelRegistry none;
   if (request.kernels != nullptr && request.ops != nullptr) {
     RETURN_IF_ERROR(AddFakeKernels(*request.ops, *request.kernels));
@@ -85,7 +103,7 @@ Result<std::vector<std::unique_ptr<Device>>> MakeFakeDevices(const DeviceRequest
     ASSIGN_OR_RETURN(auto memory, FakeMemory::Make(request.host_allocator->Stats().limit));
     devices.push_back(std::make_unique<FakeDevice>(
         request.NameOf(kFake, i), request.incarnation, std::move(memory), request.host_allocator,
-        request.kernels == nullptr ? none : *request.kernels));
+        request.kernels == nullptr ? none : *request.kernels, gone_file));
   }
   return devices;
 }

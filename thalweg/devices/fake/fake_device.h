@@ -6,17 +6,22 @@
 //   options.device_count = {{"FAKE", 1}};    // none where nobody asks
 //   registries.devices = {MakeCpuDevices, MakeFakeDevices};
 //
+// It can be lost on purpose, as hardware is: by Lose(), or while the file is there that the variable
+// THALWEG_FAKE_DEVICE_GONE of the process names; as long as it is, no new one can be had.
 // Ownership: the environment owns it; it shares the host allocator and owns its memory, which lives
 // as long as its last tensor. The kernel registry outlives it.
 // Threads: every member from any; `done` runs in the caller.
 // Errors: copies: Internal for a tensor that is not where the copy takes it from, InvalidArgument
-// for strings, resources and variants, ResourceExhausted.
+// for strings, resources and variants, ResourceExhausted; Unavailable for all once it is lost.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <string>
 
 #include "thalweg/devices/fake/fake_memory.h"
 #include "thalweg/kernel/device_factory.h"
+#include "thalweg/kernel/losable.h"
 
 namespace thalweg {
 
@@ -24,14 +29,19 @@ class KernelRegistry;
 
 inline constexpr std::string_view kFake = "FAKE";
 
-class FakeDevice : public Device {
+class FakeDevice : public Device, public Losable {
  public:
   FakeDevice(DeviceName name, uint64_t incarnation, std::shared_ptr<FakeMemory> memory,
-             AllocatorPtr host_allocator, const KernelRegistry& kernels);
+             AllocatorPtr host_allocator, const KernelRegistry& kernels,
+             std::string gone_file = {});
   Allocator& allocator() override { return *memory_; }
   Allocator& host_allocator() override { return *host_allocator_; }
   void CopyToHost(const Tensor& tensor, CopyDone done) override;
   void CopyFromHost(const Tensor& tensor, CopyDone done) override;
+
+  // Looks for the file, too.
+  Status lost() const override;
+  void Lose() { lost_.store(true); }
 
   const FakeMemory& memory() const { return *memory_; }
   // Whether the tensor's bytes are in this device's memory.
@@ -51,6 +61,8 @@ class FakeDevice : public Device {
   const AllocatorPtr host_allocator_;
   const KernelRegistry& kernels_;
   const std::unique_ptr<Device> inside_;
+  const std::string gone_file_;  // empty: none
+  mutable std::atomic<bool> lost_{false};
 };
 
 // As many as `device_count` says of FAKE. The first that a registry meets brings their kernels.

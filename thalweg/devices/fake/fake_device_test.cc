@@ -82,6 +82,19 @@ TEST_F(FakeDeviceTest, AFreedBlockIsOverwritten) {
   EXPECT_EQ(readable[11], 0xA5);
 }
 
+TEST_F(FakeDeviceTest, ALostDeviceTakesAndGivesNothing) {
+  const Tensor here = Tensor::Vector<float>({1, 2, 3});
+  const Tensor there = *Copied(device, &Device::CopyFromHost, here);
+  EXPECT_TRUE(WhyLost(device).ok());
+  device.Lose();
+  for (const Status& status :
+       {WhyLost(device), Copied(device, &Device::CopyFromHost, here).status(),
+        Copied(device, &Device::CopyToHost, there).status()}) {
+    EXPECT_EQ(status.code(), Code::kUnavailable);
+    EXPECT_THAT(status.message(), HasSubstr(device.full_name() + " is lost"));
+  }
+}
+
 TEST_F(FakeDeviceTest, TensorsOutliveTheDevice) {
   const Tensor there = *Copied(device, &Device::CopyFromHost, Tensor::Vector<float>({1, 2, 3}));
   const void* const readable = device.memory().Readable(there.raw_data());

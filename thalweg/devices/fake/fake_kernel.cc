@@ -28,6 +28,7 @@ class FakeKernel : public Kernel {
   }
 
   Status Compute(Context& ctx) override {
+    RETURN_IF_ERROR(device_.lost());
     const int num_inputs = ctx.num_inputs();
     std::vector<Tensor> values(static_cast<size_t>(num_inputs + ctx.num_outputs()));
     for (int i = 0; i < num_inputs; ++i) {

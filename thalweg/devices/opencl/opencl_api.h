@@ -41,6 +41,7 @@ inline constexpr Int kMemObjectAllocationFailure = -4;
 inline constexpr Int kOutOfResources = -5;
 inline constexpr Int kOutOfHostMemory = -6;
 inline constexpr Int kBuildProgramFailure = -11;
+inline constexpr Int kExecStatusError = -14;
 inline constexpr Int kInvalidContext = -34;
 inline constexpr Int kInvalidCommandQueue = -36;
 inline constexpr Int kInvalidBufferSize = -61;

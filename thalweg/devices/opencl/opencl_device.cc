@@ -22,7 +22,7 @@ OpenClDevice::OpenClDevice(DeviceName name, uint64_t incarnation,
       host_allocator_(std::move(host_allocator)),
       kernels_(kernels),
       programs_(context_, std::move(binaries)),
-      queue_(context_, memory_) {}
+      queue_(context_, memory_, full_name()) {}
 
 void OpenClDevice::CopyToHost(const Tensor& tensor, CopyDone done) {
   if (!Has(tensor)) {

@@ -18,6 +18,7 @@
 #include "thalweg/devices/opencl/opencl_programs.h"
 #include "thalweg/devices/opencl/opencl_queue.h"
 #include "thalweg/kernel/device_factory.h"
+#include "thalweg/kernel/losable.h"
 
 namespace thalweg {
 
@@ -25,7 +26,7 @@ class KernelRegistry;
 
 inline constexpr std::string_view kGpu = "GPU";
 
-class OpenClDevice : public Device {
+class OpenClDevice : public Device, public Losable {
  public:
   OpenClDevice(DeviceName name, uint64_t incarnation, std::shared_ptr<OpenClContext> context,
                std::shared_ptr<OpenClMemory> memory, AllocatorPtr host_allocator,
@@ -34,6 +35,9 @@ class OpenClDevice : public Device {
   Allocator& host_allocator() override { return *host_allocator_; }
   void CopyToHost(const Tensor& tensor, CopyDone done) override;
   void CopyFromHost(const Tensor& tensor, CopyDone done) override;
+
+  // Also where queued work has failed otherwise: what it was to make is not there.
+  Status lost() const override { return queue_.broken(); }
 
   OpenClQueue& queue() { return queue_; }
   OpenClPrograms& programs() { return programs_; }

@@ -149,6 +149,97 @@ TEST_F(OpenClDeviceTest, TensorsOutliveTheDevice) {
   there = Tensor();
 }
 
+// The driver's functions, of which some fail as told: for what no driver does at will.
+class FailingDriver {
+ public:
+  FailingDriver() {
+    real_ = *OpenClApi::Load();
+    api_ = *real_;
+    starting_ = finishing_ = cl::kSuccess;
+    is_available_ = true;
+    api_.EnqueueNDRangeKernel = [](cl::Queue queue, cl::KernelId kernel, cl::UInt dimensions,
+                                   const size_t* offset, const size_t* items, const size_t* group,
+                                   cl::UInt waits, const cl::Event* before, cl::Event* event) {
+      if (starting_ != cl::kSuccess) return starting_;
+      return real_->EnqueueNDRangeKernel(queue, kernel, dimensions, offset, items, group, waits,
+                                         before, event);
+    };
+    api_.Finish = [](cl::Queue queue) {
+      const cl::Int error = real_->Finish(queue);
+      return finishing_ == cl::kSuccess ? error : finishing_;
+    };
+    api_.GetDeviceInfo = [](cl::DeviceId id, cl::UInt what, size_t size, void* value,
+                            size_t* needed) {
+      const cl::Int error = real_->GetDeviceInfo(id, what, size, value, needed);
+      if (what == cl::kDeviceAvailable && !is_available_) *static_cast<cl::Bool*>(value) = 0;
+      return error;
+    };
+  }
+  Result<std::unique_ptr<OpenClDevice>> Device() const {
+    ASSIGN_OR_RETURN(const std::vector<OpenClChoice> choices, FindOpenClDevices(api_));
+    ASSIGN_OR_RETURN(std::shared_ptr<OpenClContext> context, OpenClContext::Make(api_, choices[0]));
+    ASSIGN_OR_RETURN(std::shared_ptr<OpenClMemory> memory,
+                     OpenClMemory::Make(context, int64_t{64} << 20));
+    return std::make_unique<OpenClDevice>(
+        DeviceRequest{.job = "localhost"}.NameOf(kGpu, 0), 1, std::move(context), std::move(memory),
+        MakeCpuAllocator(int64_t{64} << 20), BinaryCache(""), nullptr);
+  }
+  // What a call of a kernel gives while the driver fails so.
+  static Status Start(OpenClDevice& device, cl::Int starting, bool is_available,
+                      cl::Int finishing) {
+    ASSIGN_OR_RETURN(const cl::KernelId kernel, device.programs().Find(kTwice, "twice"));
+    ASSIGN_OR_RETURN(const Tensor x, device.Allocate(DType::kFloat, Shape{3}));
+    OpenClLaunch launch(kernel);
+    launch.Add(x).Add(x).Value(uint32_t{3});
+    starting_ = starting;
+    is_available_ = is_available;
+    finishing_ = finishing;
+    const Status status = RunLine(device.queue(), launch, 3);
+    starting_ = finishing_ = cl::kSuccess;
+    is_available_ = true;
+    return status;
+  }
+
+ private:
+  static inline const OpenClApi* real_ = nullptr;
+  static inline cl::Int starting_ = cl::kSuccess, finishing_ = cl::kSuccess;
+  static inline bool is_available_ = true;
+  OpenClApi api_;
+};
+
+TEST(OpenClLossTest, LossIsToldFromAWrongProgramAndFromWantOfMemory) {
+  struct Case {
+    cl::Int starting;
+    bool is_available;
+    cl::Int finishing;
+    Code code;
+  };
+  constexpr cl::Int kInvalidWorkGroupSize = -54;
+  const FailingDriver driver;
+  for (const Case& c : std::initializer_list<Case>{
+           {cl::kDeviceNotAvailable, true, cl::kSuccess, Code::kUnavailable},
+           {cl::kInvalidCommandQueue, true, cl::kSuccess, Code::kUnavailable},
+           {cl::kInvalidContext, true, cl::kSuccess, Code::kUnavailable},
+           {cl::kOutOfResources, false, cl::kSuccess, Code::kUnavailable},
+           {cl::kOutOfResources, true, cl::kOutOfResources, Code::kUnavailable},
+           {cl::kOutOfResources, true, cl::kSuccess, Code::kResourceExhausted},
+           {cl::kMemObjectAllocationFailure, true, cl::kSuccess, Code::kResourceExhausted},
+           {kInvalidWorkGroupSize, false, cl::kSuccess, Code::kInternal}}) {
+    const auto device = driver.Device();
+    ASSERT_TRUE(device.ok()) << device.status().ToString();
+    const Status status = driver.Start(**device, c.starting, c.is_available, c.finishing);
+    EXPECT_EQ(status.code(), c.code) << status.ToString();
+    const bool is_lost = c.code == Code::kUnavailable;
+    EXPECT_EQ(WhyLost(**device).ok(), !is_lost);
+    if (is_lost) {
+      EXPECT_THAT(status.message(), HasSubstr("/device:GPU:0 is lost"));
+    }
+    // A lost device stays so; any other goes on.
+    EXPECT_EQ(driver.Start(**device, cl::kSuccess, true, cl::kSuccess).code(),
+              is_lost ? Code::kUnavailable : Code::kOk);
+  }
+}
+
 TEST_F(OpenClDeviceTest, ABinaryIsReadByTheNextDevice) {
   const TemporaryDirectory folder;
   Open(folder.path());

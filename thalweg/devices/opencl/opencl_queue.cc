@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "thalweg/kernel/losable.h"
+
 namespace thalweg {
 namespace {
 
@@ -26,9 +28,43 @@ Result<OpenClPlace> OpenClQueue::PlaceOf(const void* address) const {
                   "' got a tensor that is not in the device's memory");
 }
 
+bool OpenClQueue::IsLoss(cl::Int error, bool may_wait) const {
+  const OpenClApi& cl = context_->cl();
+  switch (error) {
+    // Context and queue were made by us and are there: it is the driver that has dropped them.
+    case cl::kDeviceNotAvailable:
+    case cl::kInvalidContext:
+    case cl::kInvalidCommandQueue:
+      return true;
+    // What drivers also say of a device that was reset: it is lost if they have it no more, or
+    // nothing comes to an end on it.
+    case cl::kOutOfResources:
+    case cl::kOutOfHostMemory:
+    case cl::kMemObjectAllocationFailure:
+    case cl::kExecStatusError: {
+      cl::Bool available = 0;
+      const cl::Int asked = cl.GetDeviceInfo(context_->device().id, cl::kDeviceAvailable,
+                                             sizeof(available), &available, nullptr);
+      if (asked != cl::kSuccess || available == 0) return true;
+      return may_wait && cl.Finish(context_->queue()) != cl::kSuccess;
+    }
+    default:
+      return false;  // a wrong program
+  }
+}
+
+Status OpenClQueue::ErrorOf(std::string_view what, cl::Int error, bool may_wait) const {
+  Status status = OpenClError(StrCat(what, " on device '", context_->device().name, "'"), error);
+  return IsLoss(error, may_wait) ? LostDevice(name_, status.message()) : status;
+}
+
+Status OpenClQueue::broken() const {
+  MutexLock lock(mutex_);
+  return broken_;
+}
+
 Status OpenClQueue::Failed(std::string_view what, cl::Int error) {
-  const Status status =
-      OpenClError(StrCat(what, " on device '", context_->device().name, "'"), error);
+  const Status status = ErrorOf(what, error, true);
   if (status.code() == Code::kUnavailable && broken_.ok()) broken_ = status;
   return status;
 }
@@ -98,8 +134,7 @@ Status OpenClQueue::LimitQueue(cl::Event mark) {
   const cl::Int error = cl.WaitForEvents(1, &oldest);
   cl.ReleaseEvent(oldest);
   if (error == cl::kSuccess) return OkStatus();
-  const Status status = OpenClError(
-      StrCat("work queued on device '", context_->device().name, "' has failed"), error);
+  const Status status = ErrorOf("queued work", error, true);
   Keep(status);
   return status;
 }
@@ -124,8 +159,7 @@ void OpenClQueue::OnEvent(cl::Event event, cl::Int status, void* data) {
   const OpenClApi& cl = queue.context_->cl();
   Status ended;
   if (status < 0) {
-    ended = OpenClError(
-        StrCat("work queued on device '", queue.context_->device().name, "' has failed"), status);
+    ended = queue.ErrorOf("queued work", status, false);
     queue.Keep(ended);
   }
   cl.ReleaseEvent(event);

@@ -10,14 +10,15 @@
 // Threads: every member from any. `done` is called on a thread of the driver's, or inline. Run
 // waits only where thousands of calls stand in the queue: a program may not run ahead for ever.
 // Errors: Internal for a tensor of elsewhere; those of OpenClError. What queued work ended with is
-// the error of copies to the host behind it, and of every later call: Unavailable where the device
-// is gone.
+// the error of copies to the host behind it, and of every later call: Unavailable, with the device's
+// name, where the device is lost.
 #pragma once
 
 #include <array>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "thalweg/base/mutex.h"
@@ -64,8 +65,10 @@ using WorkSize = std::array<size_t, 3>;
 
 class OpenClQueue {
  public:
-  OpenClQueue(std::shared_ptr<OpenClContext> context, std::shared_ptr<OpenClMemory> memory)
-      : context_(std::move(context)), memory_(std::move(memory)) {}
+  // `name`: the device's, for errors.
+  OpenClQueue(std::shared_ptr<OpenClContext> context, std::shared_ptr<OpenClMemory> memory,
+              std::string name)
+      : context_(std::move(context)), memory_(std::move(memory)), name_(std::move(name)) {}
   ~OpenClQueue();
   OpenClQueue(const OpenClQueue&) = delete;
   OpenClQueue& operator=(const OpenClQueue&) = delete;
@@ -74,6 +77,9 @@ class OpenClQueue {
   Status Run(const OpenClLaunch& launch, WorkSize items, WorkSize group) EXCLUDES(mutex_);
   // The bytes of one tensor into another as large; both are the device's.
   Status Copy(const Tensor& from, const Tensor& to) EXCLUDES(mutex_);
+
+  // OK, or the error of every later call.
+  Status broken() const EXCLUDES(mutex_);
 
   using Ended = std::function<void(Status)>;
   // `from` is the device's and `to` the host's, or the reverse. `ended` is called once unless an
@@ -91,7 +97,10 @@ class OpenClQueue {
 
   Result<OpenClPlace> PlaceOf(const void* address) const;
   Status SetArguments(const OpenClLaunch& launch) REQUIRES(mutex_);
-  // The error of a call, kept where the device is gone.
+  // Whether a driver's error means that the device is lost. `may_wait`: no callback of the driver's.
+  bool IsLoss(cl::Int error, bool may_wait) const;
+  Status ErrorOf(std::string_view what, cl::Int error, bool may_wait) const;
+  // The error of a call, kept where the device is lost.
   Status Failed(std::string_view what, cl::Int error) REQUIRES(mutex_);
   // `ended` when the event has ended, at once where the driver cannot say.
   void WhenEnded(cl::Event event, Ended ended) EXCLUDES(mutex_);
@@ -100,7 +109,8 @@ class OpenClQueue {
 
   const std::shared_ptr<OpenClContext> context_;
   const std::shared_ptr<OpenClMemory> memory_;
-  Mutex mutex_;
+  const std::string name_;
+  mutable Mutex mutex_;
   CondVar all_ended_;
   Status broken_ GUARDED_BY(mutex_);
   int64_t calls_ GUARDED_BY(mutex_) = 0;            // events whose call has not come

@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
-#include <cmath>
 
+#include "thalweg/compute/ew/nonfinite.h"
 #include "thalweg/kernel/kernel_registry.h"
 
 namespace thalweg {
 namespace {
-
-enum Found : uint32_t { kNan = 1, kInf = 2, kMinusInf = 4 };
-
-template <class T>
-uint32_t Scan(const T* values, int64_t n) {
-  using W = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  // Finite numbers times zero are zero, the others NaN: no branch for what is all but always so.
-  W sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += static_cast<W>(values[i]) * W{0};
-  if (sum == W{0}) return 0;
-  uint32_t found = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const W value = static_cast<W>(values[i]);
-    if (std::isnan(value)) found |= kNan;
-    if (std::isinf(value)) found |= value > 0 ? kInf : kMinusInf;
-  }
-  return found;
-}
 
 template <class T>
 class CheckNumericsCpu : public Kernel {
@@ -40,7 +22,8 @@ class CheckNumericsCpu : public Kernel {
     std::atomic<uint32_t> found{0};
     RETURN_IF_ERROR(compute::ForBlocks(
         ctx.work(), x.num_elements(), 64 * 1024, [&](int64_t begin, int64_t end) {
-          found.fetch_or(Scan(x.data<T>() + begin, end - begin), std::memory_order_relaxed);
+          found.fetch_or(compute::NonfiniteKinds(x.data<T>() + begin, end - begin),
+                         std::memory_order_relaxed);
         }));
     if (found != 0) return InvalidArgument(message_, " : Tensor had ", Text(found), " values");
     ctx.set_output(0, x);
@@ -56,12 +39,12 @@ class CheckNumericsCpu : public Kernel {
       text.append(name);
     };
     if (signs_) {
-      add(kMinusInf, "-Inf");
-      add(kInf, "+Inf");
+      add(compute::kMinusInf, "-Inf");
+      add(compute::kPlusInf, "+Inf");
     } else {
-      add(kInf | kMinusInf, "Inf");
+      add(compute::kPlusInf | compute::kMinusInf, "Inf");
     }
-    add(kNan, "NaN");
+    add(compute::kNan, "NaN");
     return text;
   }
 

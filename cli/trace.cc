@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// `thalweg trace`: why a step is slow, from RunMetadata files.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "file_commands.h"
+#include "file_work.h"
+#include "new_file.h"
+
+namespace cli {
+namespace {
+
+struct TraceArgs {
+  std::vector<std::string> files;
+  std::string out;
+  int64_t step = -1;  // the slowest
+  size_t limit = 20;
+  bool json = false, chrome = false, force = false;
+};
+
+std::string TimeWords(const Json& nanos) {
+  constexpr const char* kUnits[] = {"ns", "us", "ms", "s"};
+  double value = nanos.get<double>();
+  size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < std::size(kUnits); ++unit) value /= 1000;
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.*f %s",
+                unit == 0 || value >= 99.95 ? 0
+                : value >= 9.995            ? 1
+                                            : 2,
+                value, kUnits[unit]);
+  return text;
+}
+
+std::string PercentText(double part, double whole) {
+  char text[20];
+  std::snprintf(text, sizeof(text), "%.0f %%", whole > 0 ? 100 * part / whole : 0);
+  return text;
+}
+
+const char* KindWords(const std::string& kind) {
+  if (kind == "node") return "nodes that run";
+  if (kind == "input") return "waits for input";
+  if (kind == "transfer") return "values on their way";
+  if (kind == "queue") return "ready, without a thread";
+  return "before the first node";
+}
+
+void ShowWhere(const Json& summary, double time) {
+  std::puts("\nwhere it went (critical path):");
+  TextTable table({"time", "share", "what"});
+  for (const auto& [kind, nanos] : summary.at("where").items()) {
+    if (nanos.get<double>() > 0)
+      table.Add({TimeWords(nanos), PercentText(nanos.get<double>(), time), KindWords(kind)});
+  }
+  std::fputs(table.Text().c_str(), stdout);
+}
+
+void ShowStalls(const Json& summary, size_t limit) {
+  const Json& stalls = summary.at("stalls");
+  std::printf("\n%s\n", stalls.empty() ? "no stalls found" : "stalls, worst first:");
+  for (size_t i = 0; i < std::min(stalls.size(), limit); ++i) {
+    const Json& stall = stalls[i];
+    std::printf("  %zu. %s, %s: %s\n     %s\n", i + 1, stall.at("kind").get<std::string>().c_str(),
+                TimeWords(stall.at("lost_nanos")).c_str(),
+                stall.at("sentence").get<std::string>().c_str(),
+                stall.at("remedy").get<std::string>().c_str());
+  }
+}
+
+// The longest parts, in their order.
+void ShowPath(const Json& summary, size_t limit) {
+  const Json& path = summary.at("critical_path");
+  std::vector<int64_t> times;
+  for (const Json& part : path) {
+    times.push_back(part.at("end_nanos").get<int64_t>() - part.at("begin_nanos").get<int64_t>());
+  }
+  std::vector<int64_t> sorted = times;
+  std::sort(sorted.rbegin(), sorted.rend());
+  const int64_t least = sorted.size() > limit ? sorted[limit] : -1;
+  const int64_t begin = path.empty() ? 0 : path.front().at("begin_nanos").get<int64_t>();
+  std::printf("\ncritical path, %s%s:\n",
+              Count(summary.at("critical_path_parts").get<uint64_t>(), "part").c_str(),
+              least >= 0 ? (", the longest " + std::to_string(limit)).c_str() : "");
+  TextTable table({"at", "time", "what", "node", "op", "device"});
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (times[i] <= least) continue;
+    const Json& part = path[i];
+    const std::string edge = part.value("edge", "");
+    const std::string node = part.value("node", "");
+    table.Add({TimeWords(Json(part.at("begin_nanos").get<int64_t>() - begin)),
+               TimeWords(Json(times[i])), part.at("kind").get<std::string>(),
+               node == "RecvTensor" && !edge.empty() ? edge : node, part.value("op", ""),
+               edge.empty() ? part.value("device", "")
+                            : part.value("from", "") + " -> " + part.value("to", "")});
+  }
+  std::fputs(table.Text().c_str(), stdout);
+}
+
+void ShowDevices(const Json& summary, double time) {
+  std::puts("\ndevices:");
+  TextTable table({"device", "nodes", "busy", "share", "at once"});
+  for (const Json& device : summary.at("devices")) {
+    const double busy = device.at("busy_nanos").get<double>();
+    char parallel[20] = "-";
+    if (busy > 0)
+      std::snprintf(parallel, sizeof(parallel), "%.1f",
+                    device.at("work_nanos").get<double>() / busy);
+    table.Add({device.at("device").get<std::string>(), device.at("nodes").dump(),
+               TimeWords(device.at("busy_nanos")), PercentText(busy, time), parallel});
+  }
+  std::fputs(table.Text().c_str(), stdout);
+  TextTable waits({"who waited", "for", "not sent yet", "on its way", "values", "bytes"});
+  for (const Json& wait : summary.at("waits")) {
+    waits.Add({wait.at("device").get<std::string>(), wait.at("for").get<std::string>(),
+               TimeWords(wait.at("unsent_nanos")), TimeWords(wait.at("on_way_nanos")),
+               wait.at("values").dump(), BytesText(wait.at("bytes").get<double>())});
+  }
+  if (!waits.empty())
+    std::printf("\nlongest waits for others, while nothing else ran:\n%s", waits.Text().c_str());
+}
+
+void ShowClocks(const Json& summary) {
+  const Json& tasks = summary.at("tasks");
+  for (size_t i = 1; i < tasks.size(); ++i) {
+    const Json& task = tasks[i];
+    const int64_t offset = task.at("offset_nanos").get<int64_t>();
+    const std::string moved = offset == 0 ? "not moved"
+                                          : "moved by " + std::string(offset < 0 ? "-" : "") +
+                                                TimeWords(Json(std::abs(offset)));
+    std::printf("%sclock of %s: %s, off by at most %s\n", i == 1 ? "\n" : "",
+                task.at("task").get<std::string>().c_str(), moved.c_str(),
+                task.at("error_nanos").is_null() ? "what nothing tells"
+                                                 : TimeWords(task.at("error_nanos")).c_str());
+  }
+  for (const Json& note : summary.at("notes"))
+    std::fprintf(stderr, "thalweg: %s\n", note.get<std::string>().c_str());
+}
+
+void ShowSummary(const TraceArgs& args) {
+  const std::vector<const char*> paths = Pointers(args.files);
+  const Json summary = GetJson([&](TwStatus* status) {
+    return tw_trace_summary(paths.data(), static_cast<int32_t>(paths.size()), args.step, status);
+  });
+  if (args.json) {
+    PrintJson(summary);
+    return;
+  }
+  const Json& step = summary.at("steps").at(summary.at("step").get<size_t>());
+  const auto time = step.at("time_nanos").get<double>();
+  std::printf("step %s of %s: %s, %s on %s\n", summary.at("step").dump().c_str(),
+              Count(summary.at("steps").size(), "step").c_str(),
+              TimeWords(step.at("time_nanos")).c_str(),
+              Count(step.at("nodes").get<uint64_t>(), "node").c_str(),
+              Count(summary.at("devices").size(), "device").c_str());
+  ShowStalls(summary, args.limit);
+  ShowWhere(summary, time);
+  ShowPath(summary, args.limit);
+  ShowDevices(summary, time);
+  ShowClocks(summary);
+}
+
+void WriteText(const std::string& name, const std::string& text, bool force) {
+  NewFile file(name, force);
+  std::ofstream stream(file.path(), std::ios::binary);
+  stream << text;
+  stream.close();
+  if (!stream) throw WorkError(name + ": cannot be written");
+  file.Keep();
+  std::printf("%s: %s\n", name.c_str(), BytesText(static_cast<double>(text.size())).c_str());
+}
+
+std::string OutName(const TraceArgs& args, const char* ending) {
+  if (!args.out.empty()) return args.out;
+  return std::filesystem::path(args.files.front()).replace_extension(ending).string();
+}
+
+void ExportTrace(const TraceArgs& args) {
+  const std::vector<const char*> paths = Pointers(args.files);
+  const std::string text = GetText([&](TwStatus* status) {
+    return tw_trace_chrome(paths.data(), static_cast<int32_t>(paths.size()), status);
+  });
+  WriteText(OutName(args, ".json"), text, args.force);
+}
+
+}  // namespace
+
+void AddTrace(CLI::App& app) {
+  const auto args = std::make_shared<TraceArgs>();
+  CLI::App* const all =
+      app.add_subcommand("trace", "Why a step is slow, from RunMetadata files of any session");
+  all->require_subcommand(1);
+  const auto add = [&](const char* name, const char* does) {
+    CLI::App* const verb = all->add_subcommand(name, does);
+    verb->add_option("FILE", args->files,
+                     "RunMetadata, binary or .pbtxt; several: steps, or what tasks wrote of one")
+        ->required();
+    return verb;
+  };
+  const auto add_step = [&](CLI::App* verb) {
+    verb->add_option("--step", args->step, "Number of the step, by time (the slowest)")
+        ->check(CLI::NonNegativeNumber);
+  };
+  const auto add_out = [&](CLI::App* verb, const char* does) {
+    verb->add_option("-o,--out", args->out, does);
+    verb->add_flag("--force", args->force, "Replaces a file that is there");
+  };
+  CLI::App* const summary =
+      add("summary", "Shows stalls, where the time went, the critical path, who waited for whom");
+  add_step(summary);
+  summary->add_option("--limit", args->limit, "Of stalls and of parts of the critical path (20)");
+  summary->add_flag("--json", args->json, "For programs: all of it");
+  summary->callback([args] { ShowSummary(*args); });
+  CLI::App* const exporting = add("export", "Writes the trace for other viewers");
+  exporting->add_flag("--chrome", args->chrome,
+                      "JSON for chrome://tracing and ui.perfetto.dev (the only format)");
+  add_out(exporting, "The file (FILE.json)");
+  exporting->callback([args] { ExportTrace(*args); });
+}
+
+}  // namespace cli

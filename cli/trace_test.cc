@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// `thalweg trace` on what both releases recorded of one step of a cluster.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "npy.h"
+#include "test_command.h"
+
+namespace cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST_F(CommandFolder, TraceSummaryOfTensorFlowsSteps) {
+  for (const char* release : {"1.15", "2.21"}) {
+    const std::string file = Golden("traces/cluster_" + std::string(release) + ".pb");
+    ASSERT_EQ(Run("trace summary " + file), 0) << output;
+    EXPECT_THAT(output, HasSubstr("communication, "));
+    EXPECT_THAT(
+        output,
+        HasSubstr("for 160 kB (edge_6_y) that /job:worker/replica:0/task:0/device:CPU:0 had sent"));
+    EXPECT_THAT(output,
+                HasSubstr("clock of /job:ps/replica:0/task:0: not moved, off by at most 1."));
+    ASSERT_EQ(Run("trace summary --json " + file), 0) << output;
+    EXPECT_THAT(output, HasSubstr("\"kind\":\"transfer\""));
+  }
+}
+
+TEST_F(CommandFolder, TraceExportAndWhatIsNoTrace) {
+  const std::string file = Golden("traces/cluster_2.21.pb");
+  ASSERT_EQ(Run("trace export " + file + " -o " + Path("step.json")), 0) << output;
+  EXPECT_THAT(ReadFile(Path("step.json")), HasSubstr("\"traceEvents\""));
+  EXPECT_EQ(Run("trace export " + file + " -o " + Path("step.json")), 1);
+  EXPECT_THAT(output, HasSubstr("--force"));
+  EXPECT_EQ(Run("trace summary --step 5 " + file), 1);
+  EXPECT_THAT(output, HasSubstr("there is no step 5: the trace has 1"));
+  EXPECT_EQ(Run("trace summary " + Path("none.pb")), 1);
+  EXPECT_THAT(output, HasSubstr("none.pb"));
+  EXPECT_EQ(Run("trace summary " + Path("step.json")), 1);
+  EXPECT_THAT(output, HasSubstr("expected a RunMetadata message (binary or .pbtxt), found JSON"));
+  WriteFile(Path("cut.pb"), ReadFile(file).substr(0, 2000));
+  EXPECT_EQ(Run("trace summary " + Path("cut.pb")), 0) << output;
+  EXPECT_THAT(output, HasSubstr("is cut off or damaged"));
+  EXPECT_EQ(Run("trace"), 2);
+}
+
+}  // namespace
+}  // namespace cli

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// StepStatsReader: reads RunMetadata messages of any session, ours and TensorFlow's, into a Trace.
+//
+//   Trace trace;
+//   StepStatsReader reader(&trace);
+//   RETURN_IF_ERROR(reader.Add("step.pb", bytes));
+//   RETURN_IF_ERROR(FinishTrace(&trace));  // trace_reader.h
+//
+// A StepStats message will do as well. Of bytes that end too early, what comes before the end is
+// read, and noted. Each call is a step of its own; times stay as they were written.
+// Ownership: the trace is the caller's and outlives the reader; nothing of the bytes is kept.
+// Threads: one.
+// Errors: InvalidArgument for what is no such message, or holds no times of nodes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "thalweg/base/status.h"
+#include "thalweg/trace/trace.h"
+
+namespace thalweg {
+
+class StepStatsReader {
+ public:
+  explicit StepStatsReader(Trace* trace) : trace_(*trace) {}
+  // `path` is for messages.
+  Status Add(const std::string& path, std::string_view bytes);
+
+ private:
+  void ReadStepStats(std::string_view bytes);
+  void ReadDevice(std::string_view bytes);
+  void ReadNode(uint32_t device, std::string_view bytes);
+  void AddTransfer(std::string_view label, TraceSpan* span);
+  void AddHostSend(std::string_view name, std::string_view label, TraceSpan span);
+
+  Trace& trace_;
+  uint32_t step_ = 0;
+  size_t first_ = 0;  // of the spans of this step
+  size_t unreadable_ = 0, backward_ = 0;
+  bool is_cut_ = false;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/trace/trace.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace thalweg {
+namespace {
+
+std::string Scaled(double value, const char* unit) {
+  char text[40];
+  const int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  std::snprintf(text, sizeof(text), "%.*f %s", digits, value, unit);
+  return text;
+}
+
+}  // namespace
+
+uint32_t TraceTexts::Add(std::string_view text) {
+  const auto found = numbers_.find(text);
+  if (found != numbers_.end()) return found->second;
+  const auto number = static_cast<uint32_t>(texts_.size());
+  texts_.emplace_back(text);
+  numbers_.emplace(texts_.back(), number);
+  return number;
+}
+
+uint32_t TraceTexts::Find(std::string_view text) const {
+  const auto found = numbers_.find(text);
+  return found == numbers_.end() ? 0 : found->second;
+}
+
+uint32_t Trace::AddDevice(std::string_view name) {
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i].name == name) return static_cast<uint32_t>(i);
+  }
+  const std::string_view task = TaskOfDevice(name);
+  size_t number = 0;
+  while (number < tasks.size() && tasks[number].name != task) ++number;
+  if (number == tasks.size()) tasks.push_back({.name = std::string(task)});
+  devices.push_back({.name = std::string(name), .task = static_cast<uint32_t>(number)});
+  return static_cast<uint32_t>(devices.size() - 1);
+}
+
+const NodeFacts* Trace::FactsOf(uint32_t device, uint32_t name) const {
+  const auto found = facts.find(NodeKey(device, name));
+  return found == facts.end() ? nullptr : &found->second;
+}
+
+std::string DurationWords(int64_t nanos) {
+  const auto value = static_cast<double>(nanos);
+  const double size = std::abs(value);
+  if (size < 1e3) return std::to_string(nanos) + " ns";
+  if (size < 999'950) return Scaled(value / 1e3, "us");
+  if (size < 999'950'000) return Scaled(value / 1e6, "ms");
+  return Scaled(value / 1e9, "s");
+}
+
+std::string BytesWords(int64_t bytes) {
+  const auto value = static_cast<double>(bytes);
+  if (value < 1e3) return std::to_string(bytes) + " B";
+  if (value < 1e6) return Scaled(value / 1e3, "kB");
+  if (value < 1e9) return Scaled(value / 1e6, "MB");
+  return Scaled(value / 1e9, "GB");
+}
+
+std::string_view TaskOfDevice(std::string_view device) {
+  if (!device.starts_with("/job:")) return "";
+  const size_t task = device.find("/task:");
+  if (task == std::string_view::npos) return "";
+  return device.substr(0, device.find('/', task + 1));
+}
+
+bool IsInputOp(std::string_view op) {
+  return op.find("Dequeue") != std::string_view::npos || op.starts_with("IteratorGetNext") ||
+         op.starts_with("ReaderRead") || op == "Unstage" || op == "RecordInput" ||
+         op == "BarrierTakeMany" || op == "MultiDeviceIteratorGetNextFromShard";
+}
+
+bool IsEnqueueOp(std::string_view op) { return op.find("Enqueue") != std::string_view::npos; }
+
+}  // namespace thalweg

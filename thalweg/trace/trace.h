@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trace: what tasks did in one step or several: which node ran when and where, what went from
+// device to device.
+//
+//   Trace trace;
+//   const uint32_t device = trace.AddDevice("/job:worker/replica:0/task:0/device:CPU:0");
+//   trace.spans.push_back({.start = 0, .end = 10, .name = trace.texts.Add("x"), .device = device});
+//   RETURN_IF_ERROR(FinishTrace(&trace));  // trace_reader.h
+//
+// Times are nanoseconds since `begin_nanos`, on the clock of the first task once it is finished.
+// Ownership: owns everything. Numbers of texts, devices and spans are indices.
+// Threads: one fills it; then reading from any.
+// Errors: none.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace thalweg {
+
+// Texts with a number each: most of a trace is the same names again.
+class TraceTexts {
+ public:
+  TraceTexts() { Add(""); }
+  TraceTexts(const TraceTexts&) = delete;
+  TraceTexts& operator=(const TraceTexts&) = delete;
+  uint32_t Add(std::string_view text);
+  // The number of a text that is there, or 0, that of "".
+  uint32_t Find(std::string_view text) const;
+  const std::string& operator[](uint32_t number) const { return texts_[number]; }
+  size_t size() const { return texts_.size(); }
+
+ private:
+  std::deque<std::string> texts_;
+  std::unordered_map<std::string_view, uint32_t> numbers_;
+};
+
+enum class SpanKind : uint8_t {
+  kNode,
+  kSend,      // a Send node: a value is given away
+  kReceive,   // a Recv node: from when it asks until the value is there
+  kTransfer,  // what a task notes of a value that it asked another for ("RecvTensor")
+};
+
+struct TraceSpan {
+  int64_t scheduled = 0;  // at most `start`
+  int64_t start = 0;
+  int64_t end = 0;
+  int64_t bytes = 0;  // of its outputs, or of what was transferred; 0: not known
+  uint32_t name = 0, op = 0;
+  uint32_t edge = 0;         // of a transfer: the key's name
+  uint32_t from_device = 0;  // of a transfer
+  uint32_t device = 0;
+  uint32_t thread = 0;  // in TraceDevice::threads
+  uint32_t lane = 0;    // in the device; spans of a lane do not overlap
+  uint32_t step = 0;
+  SpanKind kind = SpanKind::kNode;
+};
+
+// A value that went from one device to another.
+struct TraceTransfer {
+  int64_t sender = -1;    // the span of the Send, or of the node whose value it is; -1: not known
+  int64_t receiver = -1;  // the span of the Recv, or of the transfer
+  int64_t sent = -1;      // when the sender had it; -1: not known
+  int64_t asked = 0;      // since when the receiver waits
+  int64_t arrived = 0;
+  int64_t bytes = 0;
+  uint32_t edge = 0, producer = 0;  // texts
+  uint32_t from = 0, to = 0;        // devices
+  uint32_t step = 0;
+};
+
+struct TraceDevice {
+  std::string name;
+  uint32_t task = 0;
+  uint32_t lanes = 0;          // of nodes and Sends
+  uint32_t receive_lanes = 0;  // after those: of what waits for values of others
+  std::unordered_map<uint64_t, uint32_t> threads;
+};
+
+struct TraceTask {
+  std::string name;          // "/job:worker/replica:0/task:0"; "": the only process
+  int64_t offset_nanos = 0;  // was added to its times
+  int64_t error_nanos =
+      0;  // its clock may be off by so much, as far as messages tell; -1: not known
+};
+
+struct TraceStep {
+  size_t first = 0, last = 0;  // spans [first, last)
+  int64_t begin = 0, end = 0;
+};
+
+// What a partition graph, or a label, tells of a node.
+struct NodeFacts {
+  uint32_t op = 0;
+  std::vector<uint32_t> inputs;         // names
+  uint32_t edge = 0, from = 0, to = 0;  // of Send and Recv: the rendezvous key
+  bool from_label = false;
+};
+
+struct Trace {
+  std::vector<std::string> files;
+  int64_t begin_nanos = 0;  // since 1970
+  TraceTexts texts;
+  std::vector<TraceTask> tasks;
+  std::vector<TraceDevice> devices;
+  std::vector<TraceStep> steps;
+  std::vector<TraceSpan> spans;  // by step, then by start
+  std::vector<TraceTransfer> transfers;
+  std::unordered_map<uint64_t, NodeFacts> facts;  // by NodeKey
+  std::vector<std::string> notes;                 // what a reader of the trace must know
+
+  uint32_t AddDevice(std::string_view name);
+  static uint64_t NodeKey(uint32_t device, uint32_t name) { return uint64_t{device} << 32 | name; }
+  const NodeFacts* FactsOf(uint32_t device, uint32_t name) const;
+  const std::string& NameOf(const TraceSpan& span) const { return texts[span.name]; }
+  const std::string& OpOf(const TraceSpan& span) const { return texts[span.op]; }
+  const std::string& TaskOf(uint32_t device) const { return tasks[devices[device].task].name; }
+};
+
+// "5.1 ms", as people read it.
+std::string DurationWords(int64_t nanos);
+// "160 kB".
+std::string BytesWords(int64_t bytes);
+// Of the name of a device, "/job:worker/replica:0/task:0"; "" where it has none.
+std::string_view TaskOfDevice(std::string_view device);
+// Ops that wait for others to fill or empty something, and compute nothing meanwhile.
+bool IsInputOp(std::string_view op);  // takes from a queue, an iterator, a staging area
+bool IsEnqueueOp(std::string_view op);
+
+}  // namespace thalweg

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/trace/trace_reader.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/text_format.h"
+#include "thalweg/proto/wire.h"
+#include "thalweg/trace/clocks.h"
+#include "thalweg/trace/lanes.h"
+#include "thalweg/trace/step_stats_reader.h"
+#include "thalweg/trace/transfers.h"
+
+namespace thalweg {
+namespace {
+
+constexpr int64_t kLongGap = int64_t{60} * 1'000'000'000;
+
+// A binary message begins with the tag of a text, which no letter is.
+bool IsTextForm(std::string_view bytes) {
+  const char c = bytes.empty() ? '\0' : bytes.front();
+  return (c >= 'a' && c <= 'z') || c == '#';
+}
+
+Status AddFile(FileSystem& fs, const std::string& path, StepStatsReader* reader) {
+  ASSIGN_OR_RETURN(std::string bytes, ReadFile(fs, path));
+  if (bytes.starts_with('{') || bytes.starts_with('<')) {
+    return InvalidArgument(path, ": expected a RunMetadata message (binary or .pbtxt), found ",
+                           bytes.front() == '{' ? "JSON" : "XML or HTML");
+  }
+  if (IsTextForm(bytes)) {
+    Result<OwnedMessage> message = ParseText(pb::RunMetadata::Descriptor(), bytes);
+    if (!message.ok()) {
+      return InvalidArgument(path,
+                             ": expected a RunMetadata message: ", message.status().message());
+    }
+    ASSIGN_OR_RETURN(bytes, Serialize(**message));
+  }
+  return reader->Add(path, bytes);
+}
+
+// Files become steps: in order, those that overlap as one.
+void GroupSteps(Trace* trace) {
+  struct Window {
+    int64_t begin = INT64_MAX, end = INT64_MIN;
+  };
+  std::vector<Window> windows;
+  for (const TraceSpan& span : trace->spans) {
+    if (span.step >= windows.size()) windows.resize(span.step + 1);
+    Window& window = windows[span.step];
+    window.begin = std::min(window.begin, span.scheduled);
+    window.end = std::max(window.end, span.end);
+  }
+  std::vector<uint32_t> order(windows.size()), step_of(windows.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return windows[a].begin < windows[b].begin; });
+  trace->begin_nanos = order.empty() ? 0 : windows[order.front()].begin;
+  uint32_t steps = 0;
+  int64_t end = INT64_MIN;
+  for (const uint32_t file : order) {
+    if (windows[file].begin >= end) ++steps;
+    step_of[file] = steps - 1;
+    end = std::max(end, windows[file].end);
+  }
+  for (TraceSpan& span : trace->spans) {
+    span.step = step_of[span.step];
+    span.scheduled -= trace->begin_nanos;
+    span.start -= trace->begin_nanos;
+    span.end -= trace->begin_nanos;
+  }
+}
+
+void SortSpans(Trace* trace) {
+  std::stable_sort(trace->spans.begin(), trace->spans.end(),
+                   [](const TraceSpan& a, const TraceSpan& b) {
+                     return a.step != b.step ? a.step < b.step : a.start < b.start;
+                   });
+  trace->steps.clear();
+  for (size_t i = 0; i < trace->spans.size(); ++i) {
+    const TraceSpan& span = trace->spans[i];
+    if (trace->steps.size() <= span.step) {
+      trace->steps.push_back({.first = i, .last = i, .begin = span.scheduled, .end = span.end});
+    }
+    TraceStep& step = trace->steps.back();
+    step.last = i + 1;
+    step.begin = std::min(step.begin, span.scheduled);
+    step.end = std::max(step.end, span.end);
+  }
+}
+
+// A step in which nothing ran for minutes is one whose clock was set meanwhile, or stood still.
+void NoteLongGaps(Trace* trace) {
+  for (const TraceStep& step : trace->steps) {
+    int64_t end = trace->spans[step.first].end;
+    for (size_t i = step.first; i < step.last; ++i) {
+      const TraceSpan& span = trace->spans[i];
+      if (span.start - end > kLongGap) {
+        trace->notes.push_back("Nothing ran for " + DurationWords(span.start - end) + " before " +
+                               trace->NameOf(span) + ": a clock jumped, or the step stood still.");
+      }
+      end = std::max(end, span.end);
+    }
+  }
+}
+
+// What a stream of a device says of itself without a task belongs to the only task there is.
+void JoinOnlyTask(Trace* trace) {
+  if (trace->tasks.size() != 2) return;
+  const size_t without = trace->tasks[0].name.empty() ? 0 : 1;
+  if (!trace->tasks[without].name.empty()) return;
+  trace->tasks.erase(trace->tasks.begin() + static_cast<ptrdiff_t>(without));
+  for (TraceDevice& device : trace->devices) device.task = 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Trace>> ReadTrace(FileSystem& fs, const std::vector<std::string>& paths) {
+  if (paths.empty()) return InvalidArgument("there are no paths");
+  auto trace = std::make_unique<Trace>();
+  StepStatsReader reader(trace.get());
+  for (const std::string& path : paths) RETURN_IF_ERROR(AddFile(fs, path, &reader));
+  RETURN_IF_ERROR(FinishTrace(trace.get()));
+  return trace;
+}
+
+Status FinishTrace(Trace* trace) {
+  if (trace->spans.empty())
+    return InvalidArgument("a trace needs at least one node with its times");
+  GroupSteps(trace);
+  JoinOnlyTask(trace);
+  SortSpans(trace);
+  PairTransfers(trace);
+  if (AlignClocks(trace)) {
+    SortSpans(trace);
+    PairTransfers(trace);
+  }
+  NoteLongGaps(trace);
+  AssignLanes(trace);
+  return OkStatus();
+}
+
+}  // namespace thalweg
