@@ -167,6 +167,23 @@ TEST_F(LostDeviceTest, ItsStepsEndAndOthersGoOn) {
   EXPECT_THAT(PlaceOf(later), HasSubstr("device:CPU:0"));
 }
 
+// A step that copies nothing.
+TEST_F(LostDeviceTest, AKernelOfItSaysSo) {
+  const Output handle =
+      b.Op("VarHandleOp", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{2}}}, "v");
+  const Output value = b.Const(std::vector<float>{1, 2});
+  Node* const assign = b.OpNode("AssignVariableOp", {handle, value}, {}, "assign");
+  Node* const add = b.OpNode("AssignAddVariableOp", {handle, value}, {}, "add");
+  ASSERT_TRUE(b.ok()) << b.status().ToString();
+  ASSERT_TRUE(session->Run({}, {}, {assign->name()}, nullptr).ok());
+  ASSERT_TRUE(session->Run({}, {}, {add->name()}, nullptr).ok());
+  TakeDeviceAway();
+  const Status lost = session->Run({}, {}, {add->name()}, nullptr);
+  EXPECT_EQ(lost.code(), Code::kUnavailable);
+  EXPECT_THAT(lost.message(), HasSubstr("device:FAKE:0 is lost"));
+  EXPECT_THAT(lost.message(), HasSubstr("'add' on /job:localhost"));
+}
+
 TEST_F(LostDeviceTest, ANewSessionHasItOnceItIsBack) {
   const Output there = b.Op("Neg", {Placeholder("x")});
   ASSERT_TRUE(Fetch(there, feed).ok());
