@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SessionPlacementQuestion: what a client asks a master: why a node of a session is on its device. The
-// answer is text, of PlacementExplanation.
+// SessionPlacementQuestion: what a client asks a master: why a node of a session is on its device.
+// The answer is text, of PlacementExplanation.
 //
 //   std::string bytes = ToBytes({.session = handle, .node = "y"});
 //   ASSIGN_OR_RETURN(SessionPlacementQuestion asked, ReadPlacementQuestion(bytes));
