@@ -5,7 +5,8 @@
 //   for (const PathPart& part : path) Use(part.end - part.begin);
 //
 // Parts are in order of time, touch each other and cover the whole step. Inputs are those of the
-// partition graphs or labels; of nodes of which neither tells, the node of the task that ended last.
+// partition graphs or labels; where neither tells, a node's input is the one of its task that ended
+// last.
 // Ownership: the parts name spans and transfers of the trace.
 // Threads: any.
 // Errors: none.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReadTrace: RunMetadata files, binary or text, as one trace on one clock.
 //
-//   ASSIGN_OR_RETURN(const std::unique_ptr<Trace> trace, ReadTrace(fs, {"step-1.pb", "step-2.pb"}));
+//   ASSIGN_OR_RETURN(std::unique_ptr<Trace> trace, ReadTrace(fs, {"step-1.pb", "step-2.pb"}));
 //   Use(trace->spans);
 //
 // A file is a step; files whose times overlap are parts of one, as those of tasks that trace

@@ -6,8 +6,8 @@
 //   options.device_count = {{"FAKE", 1}};    // none where nobody asks
 //   registries.devices = {MakeCpuDevices, MakeFakeDevices};
 //
-// It can be lost on purpose, as hardware is: by Lose(), or while the file is there that the variable
-// THALWEG_FAKE_DEVICE_GONE of the process names; as long as it is, no new one can be had.
+// It can be lost on purpose, as hardware is: by Lose(), or while the file is there that the
+// variable THALWEG_FAKE_DEVICE_GONE of the process names; as long as it is, no new one can be had.
 // Ownership: the environment owns it; it shares the host allocator and owns its memory, which lives
 // as long as its last tensor. The kernel registry outlives it.
 // Threads: every member from any; `done` runs in the caller.

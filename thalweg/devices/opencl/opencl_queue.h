@@ -10,8 +10,8 @@
 // Threads: every member from any. `done` is called on a thread of the driver's, or inline. Run
 // waits only where thousands of calls stand in the queue: a program may not run ahead for ever.
 // Errors: Internal for a tensor of elsewhere; those of OpenClError. What queued work ended with is
-// the error of copies to the host behind it, and of every later call: Unavailable, with the device's
-// name, where the device is lost.
+// the error of copies to the host behind it, and of every later call: Unavailable, with the
+// device's name, where the device is lost.
 #pragma once
 
 #include <array>
@@ -97,7 +97,8 @@ class OpenClQueue {
 
   Result<OpenClPlace> PlaceOf(const void* address) const;
   Status SetArguments(const OpenClLaunch& launch) REQUIRES(mutex_);
-  // Whether a driver's error means that the device is lost. `may_wait`: no callback of the driver's.
+  // Whether a driver's error means that the device is lost. `may_wait`: no callback of the
+  // driver's.
   bool IsLoss(cl::Int error, bool may_wait) const;
   Status ErrorOf(std::string_view what, cl::Int error, bool may_wait) const;
   // The error of a call, kept where the device is lost.
