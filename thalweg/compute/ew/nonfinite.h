@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kinds of numbers that are not finite an array holds.
 //
-//   if (compute::NonfiniteKinds(values, n) & compute::kNan) ...
+//   if ((compute::NonfiniteKinds(tensor.data<float>(), n) & compute::kNan) != 0) ...
 //
 // Ownership: none; the values are read during the call.
 // Threads: any; the caller's alone.
