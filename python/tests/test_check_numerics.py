@@ -35,7 +35,8 @@ def test_node_inputs_and_line():
 def test_feeds_are_looked_at():
     x = tw.placeholder(tw.float32, [2], name="x")
     with tw.Session() as session:
-        assert "Placeholder 'x'" in fails(session, x * 2, {x: [1, np.inf]})
+        assert "Placeholder 'x'" in fails(session, x * 2, {x: [1, np.nan]})
+        assert session.run(x * 2, {x: [1, np.inf]}, options=CHECKED).tolist() == [2, np.inf]
 
 
 def test_infinite_constants_are_the_programs():
@@ -55,9 +56,44 @@ def test_variables_that_a_step_spoils(resource):
     with tw.Session() as session:
         session.run(tw.global_variables_initializer(), options=CHECKED)
         session.run(step, {factor: 0.1}, options=CHECKED)
-        message = fails(session, step, {factor: 3e38})
-        assert "ApplyGradientDescent" in message and "from" in message
-        assert "w" in fails(session, w * 2.0)  # which is what it holds now
+        with tw.control_dependencies([step]):
+            after = w.read_value() * 2.0
+        for fetched in (step, [step, after], after):
+            session.run(tw.global_variables_initializer())
+            message = fails(session, fetched, {factor: 3e38})
+            assert "ApplyGradientDescent" in message and "variable 'w" in message and "from" in message
+        session.run(w.assign([1.0, np.nan]).op)
+        assert "has NaN" in fails(session, w * 2.0)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_what_an_optimizer_keeps(resource):
+    w = tw.get_variable("w", initializer=[1.0], use_resource=resource)
+    step = tw.train.AdagradOptimizer(0.1).minimize(tw.reduce_sum(w * 1e20))
+    with tw.Session() as session:
+        session.run(tw.global_variables_initializer())
+        assert "variable 'w/Adagrad" in fails(session, step)
+
+
+def test_a_read_before_an_update_is_not_blamed():
+    w = tw.Variable([1.0], use_resource=False)
+    read = w.read_value()
+    with tw.control_dependencies([read]):
+        assign = w.assign([np.inf])
+    with tw.Session() as session:
+        session.run(tw.global_variables_initializer())
+        assert session.run([read, assign.op], options=CHECKED)[0] == 1
+
+
+def test_constants_that_are_no_numbers():
+    with tw.Session() as session:
+        assert "Const 'data'" in fails(session, tw.constant([np.nan], name="data") * 2.0)
+
+
+def test_what_nobody_reads():
+    loss = tw.log(tw.constant(-1.0), name="loss")
+    with tw.Session() as session:
+        assert "Log 'loss'" in fails(session, tw.group(loss))
 
 
 @pytest.mark.parametrize("v2", [False, True])

@@ -181,7 +181,7 @@ TEST_F(LostDeviceTest, AKernelOfItSaysSo) {
   const Status lost = session->Run({}, {}, {add->name()}, nullptr);
   EXPECT_EQ(lost.code(), Code::kUnavailable);
   EXPECT_THAT(lost.message(), HasSubstr("device:FAKE:0 is lost"));
-  EXPECT_THAT(lost.message(), HasSubstr("'add' on /job:localhost"));
+  EXPECT_THAT(lost.message(), HasSubstr("'v' on /job:localhost"));
 }
 
 TEST_F(LostDeviceTest, ANewSessionHasItOnceItIsBack) {

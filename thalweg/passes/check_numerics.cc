@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 #include <utility>
 
 #include "thalweg/kernel/device_name.h"
@@ -15,28 +16,33 @@ namespace {
 
 bool CanBeInfinite(DType dtype) { return IsFloating(dtype) || IsComplex(dtype); }
 
-// What they give was checked where it was made, or is the program's own.
+// The value that a reference, as of a variable of TensorFlow 1's first kind, has now.
+bool ReadsReference(const Node& node) {
+  return node.num_inputs() == 1 && node.input(0).node != nullptr &&
+         node.input(0).node->output_is_ref(node.input(0).index);
+}
+
+// What they give was checked where it was made.
 bool IsPlain(const Node& node) {
-  constexpr std::array<std::string_view, 8> kOps = {"Const",        "Identity",        "IdentityN",
-                                                    "StopGradient", "PreventGradient", "Reshape",
-                                                    "Squeeze",      "ExpandDims"};
+  constexpr std::array<std::string_view, 7> kOps = {"Identity",        "IdentityN", "StopGradient",
+                                                    "PreventGradient", "Reshape",   "Squeeze",
+                                                    "ExpandDims"};
   if (node.control() != Node::Control::kNone) return true;
-  const bool reads_variable = node.num_inputs() > 0 && node.input(0).node != nullptr &&
-                              node.input(0).node->output_is_ref(node.input(0).index);
-  return !reads_variable && std::ranges::find(kOps, node.op_name()) != kOps.end();
+  return !ReadsReference(node) && std::ranges::find(kOps, node.op_name()) != kOps.end();
 }
 
-// Changes the variable that its input 0 names.
-bool ChangesVariable(const Node& node) {
+// What they give comes from elsewhere: infinite numbers, as in masks, are the program's own.
+bool IsSource(const Node& node) {
+  return node.op_name() == "Const" || node.op_name() == "ReadVariableOp" || IsPlaceholder(node) ||
+         ReadsReference(node);
+}
+
+// Changes variables that resources among its inputs name.
+bool ChangesResources(const Node& node) {
   const std::string& op = node.op_name();
-  return node.num_inputs() > 1 && node.input(0).dtype() == DType::kResource &&
-         (op.starts_with("ResourceApply") || op.starts_with("ResourceSparseApply") ||
-          op.starts_with("ResourceScatter") ||
-          (op.starts_with("Assign") && op.ends_with("VariableOp")));
-}
-
-bool IsReferenceVariable(const Node& node) {
-  return node.num_inputs() == 0 && node.num_outputs() == 1 && node.output_is_ref(0);
+  return op.starts_with("ResourceApply") || op.starts_with("ResourceSparseApply") ||
+         op.starts_with("ResourceScatter") ||
+         (op.starts_with("Assign") && op.ends_with("VariableOp"));
 }
 
 class Checks {
@@ -51,10 +57,11 @@ class Checks {
 
   Result<StepGraph> Run() {
     for (const Node* node : step_.graph->Nodes()) {
-      copier_.Copy(*node);
+      Node* const now = copier_.Copy(*node);
+      RETURN_IF_ERROR(WaitForChecks(*node, now));
       if (IsPlain(*node)) continue;
       for (int i = 0; i < node->num_outputs(); ++i) RETURN_IF_ERROR(CheckOutput(*node, i));
-      if (ChangesVariable(*node)) RETURN_IF_ERROR(CheckVariable(*node));
+      RETURN_IF_ERROR(CheckVariables(*node));
     }
     ASSIGN_OR_RETURN(StepGraph checked, copier_.Finish());
     // A feed is the placeholder itself, wherever its readers were sent.
@@ -76,44 +83,73 @@ class Checks {
     return !used_[node.id()].empty() && used_[node.id()][i];
   }
 
-  // Of a variable's reference, the node that changes it is asked; who reads it has it as a source.
-  Status CheckOutput(const Node& node, int i) {
-    const bool is_ref = node.output_is_ref(i);
-    if (!CanBeInfinite(node.output_type(i)) || (is_ref && IsReferenceVariable(node)))
+  bool AnyIsUsed(const Node& node) const {
+    return std::ranges::find(used_[node.id()], true) != used_[node.id()].end();
+  }
+
+  // Who runs behind a change of a variable finds it checked.
+  Status WaitForChecks(const Node& node, Node* now) {
+    const auto wait = [&](const Node* before) -> Status {
+      const auto found = of_variables_.find(before);
+      if (found == of_variables_.end()) return OkStatus();
+      for (Node* check : found->second) {
+        RETURN_IF_ERROR(copier_.graph().AddControlInput(now, check));
+      }
       return OkStatus();
-    if (!is_ref && !IsUsed(node, i)) return OkStatus();
-    NodeSpec spec = SpecFor(node, "_CheckFinite");
-    spec.inputs.push_back({copier_.Map(&node), i});
-    spec.attrs.Set("index", int64_t{i});
-    ASSIGN_OR_RETURN(Node * check, Make(node, std::move(spec)));
-    if (!is_ref) copier_.Redirect({const_cast<Node*>(&node), i}, {check, 0});
+    };
+    if (of_variables_.empty() || node.control() != Node::Control::kNone) return OkStatus();
+    for (const Node* before : node.control_inputs()) RETURN_IF_ERROR(wait(before));
+    for (const Output& input : node.inputs()) {
+      if (input.node->output_is_ref(input.index)) RETURN_IF_ERROR(wait(input.node));
+    }
     return OkStatus();
   }
 
-  Status CheckVariable(const Node& node) {
-    NodeSpec spec = SpecFor(node, "_CheckFiniteVariable");
-    spec.inputs.push_back(copier_.Map(node.input(0)));
-    spec.control_inputs = {copier_.Map(&node)};
-    return Make(node, std::move(spec)).status();
+  // One that nobody reads is looked at where the node is run for its own sake.
+  Status CheckOutput(const Node& node, int i) {
+    if (!CanBeInfinite(node.output_type(i)) || node.output_is_ref(i)) return OkStatus();
+    if (!IsUsed(node, i) && AnyIsUsed(node)) return OkStatus();
+    NodeSpec spec = SpecFor(node, "_CheckFinite", StrCat("output ", i));
+    spec.inputs.push_back({copier_.Map(&node), i});
+    ASSIGN_OR_RETURN(Node * check, Make(node, std::move(spec)));
+    copier_.Redirect({const_cast<Node*>(&node), i}, {check, 0});
+    return OkStatus();
+  }
+
+  // All that an update has changed: a variable and what an optimizer keeps beside it.
+  Status CheckVariables(const Node& node) {
+    const bool changes_resources = ChangesResources(node);
+    for (int i = 0; i < node.num_inputs(); ++i) {
+      const Output& input = node.input(i);
+      const bool is_ref = node.input_is_ref(i) && CanBeInfinite(input.dtype());
+      if (!is_ref && !(changes_resources && input.dtype() == DType::kResource)) continue;
+      NodeSpec spec = SpecFor(node, is_ref ? "_CheckFinite" : "_CheckFiniteVariable",
+                              StrCat("variable '", input.ToString(), "'"));
+      spec.inputs.push_back(copier_.Map(input));
+      spec.control_inputs = {copier_.Map(&node)};
+      ASSIGN_OR_RETURN(Node * check, Make(node, std::move(spec)));
+      of_variables_[&node].push_back(check);
+    }
+    return OkStatus();
   }
 
   // With the values that the node was given, which its loop has too.
-  NodeSpec SpecFor(const Node& node, std::string_view op) {
+  NodeSpec SpecFor(const Node& node, std::string_view op, std::string what) {
     NodeSpec spec;
     spec.op = op;
     spec.name = StrCat(node.name(), "/check_finite");
     spec.make_unique = true;
     std::vector<std::string> names;
-    std::vector<int64_t> sources;
     for (int i = 0; i < node.num_inputs(); ++i) {
       const Output& input = node.input(i);
-      if (node.input_is_ref(i) || !CanBeInfinite(input.dtype())) continue;
-      if (IsReferenceVariable(*input.node)) sources.push_back(static_cast<int64_t>(names.size()));
+      // What a reference leads to now is perhaps not what the node has read.
+      if (input.node->output_is_ref(input.index) || !CanBeInfinite(input.dtype())) continue;
       names.push_back(StrCat("'", input.ToString(), "'"));
       spec.inputs.push_back(copier_.Map(input));
     }
     spec.attrs.Set("input_names", std::move(names));
-    spec.attrs.Set("sources", std::move(sources));
+    spec.attrs.Set("what", std::move(what));
+    spec.attrs.Set("only_nan", IsSource(node));
     const int frame = frames_.Of(node);
     if (frame != StepFrames::kRoot) spec.attrs.Set("loop", frames_.frames()[frame].name);
     spec.attrs.Set("_fused_from", node.Label());
@@ -141,7 +177,8 @@ class Checks {
   const StepGraph& step_;
   const StepFrames& frames_;
   GraphCopier copier_;
-  std::vector<std::vector<bool>> used_;  // outputs, by node's id
+  std::vector<std::vector<bool>> used_;                               // outputs, by node's id
+  std::unordered_map<const Node*, std::vector<Node*>> of_variables_;  // checks, by who changes them
 };
 
 }  // namespace

@@ -69,24 +69,42 @@ TEST_F(CheckNumericsTest, NothingWithoutFloats) {
 }
 
 TEST_F(CheckNumericsTest, VariablesThatAreChangedOrRead) {
-  const Output v =
-      b.Op("VarHandleOp", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape()}}, "v");
-  const Output one = b.Const(Tensor::Scalar(1.0F));
-  Node* const update = b.OpNode("AssignAddVariableOp", {v, one}, {}, "update");
-  const Output r =
-      b.Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape{})}}, "r");
+  const PartialShape scalar(Shape{});
+  const auto variable = [&](const char* op, const char* name) {
+    return b.Op(op, {}, {{"dtype", DType::kFloat}, {"shape", scalar}}, name);
+  };
+  const Output v = variable("VarHandleOp", "v"), kept = variable("VarHandleOp", "kept");
+  const Output x = Placeholder("x");
+  const Output rate = b.Op("Identity", {b.Const(Tensor::Scalar(1.0F), "one")}, {}, "rate");
+  Node* const update = b.OpNode("ResourceApplyAdagrad", {v, kept, rate, x}, {}, "update");
+  const Output behind = b.WithControls({update}).Op("Neg", {x}, {}, "behind");
+  const Output r = variable("VariableV2", "r");
   const Output read = b.Op("Identity", {r}, {}, "r/read");
-  Node* const assign = b.OpNode("AssignAdd", {r, one}, {}, "assign");
-  const StepGraph step = Checked({read}, {}, {update, assign});
-  EXPECT_THAT(OfChecks(step), UnorderedElementsAre("AssignAddVariableOp 'update'",
-                                                   "Identity 'r/read'", "AssignAdd 'assign'"));
-  for (const Node* node : step.graph->Nodes()) {
-    if (node->op_name() == "_CheckFiniteVariable") {
-      EXPECT_THAT(node->control_inputs(), ElementsAre(step.graph->FindNode("update")));
+  const Output assigned = b.Op("AssignAdd", {r, rate}, {}, "assign");
+  const Output reread = b.Op("Identity", {assigned}, {}, "reread");
+  const StepGraph step = Checked({read, behind, reread}, {x}, {update});
+  EXPECT_THAT(OfChecks(step),
+              UnorderedElementsAre("Placeholder 'x'", "ResourceApplyAdagrad 'update'",
+                                   "ResourceApplyAdagrad 'update'", "Neg 'behind'", "Const 'one'",
+                                   "Identity 'r/read'", "AssignAdd 'assign'", "Identity 'reread'"));
+  // Who runs behind an update runs behind its checks.
+  const auto waits = [&](const char* name) {
+    int checks = 0;
+    for (const Node* before : step.graph->FindNode(name)->control_inputs()) {
+      checks += before->op_name().starts_with("_CheckFinite");
     }
-  }
-  EXPECT_THAT(*step.fetches[0].node->FindAttr("sources")->GetIf<std::vector<int64_t>>(),
-              ElementsAre(0));
+    return checks;
+  };
+  EXPECT_EQ(waits("behind"), 2);
+  EXPECT_EQ(waits("reread"), 1);
+  EXPECT_EQ(waits("r/read"), 0);
+}
+
+TEST_F(CheckNumericsTest, WhatIsRunForItsOwnSakeIsLookedAt) {
+  const Output x = Placeholder("x");
+  const Output log = b.Op("Log", {x}, {}, "log");
+  EXPECT_THAT(OfChecks(Checked({}, {x}, {log.node})),
+              UnorderedElementsAre("Placeholder 'x'", "Log 'log'"));
 }
 
 // On a processor of the task; the rest of its device is asked for as before.

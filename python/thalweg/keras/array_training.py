@@ -33,26 +33,40 @@ def _block_size(arrays, batch_size):
 
 
 def run_epoch(run: Callable[..., Sequence[Any]], arrays: Sequence[Array], phase: Sequence[int], order: Array, batch_size: int,
-              labels: Sequence[str], log: Callable[[int, dict[str, Any]], None]) -> None:
-    """Trains on rows in this order; `log` hears of each batch.
+              labels: Sequence[str], callbacks: Any) -> bool:
+    """Trains on rows in this order; false where a callback, or another thread, has stopped training before the last batch.
 
     A step of a small model takes as long as what Python does between two of them with cold caches. So rows are taken, and results are
-    logged, for several batches at once.
+    logged, for several batches at once, where the first of the `callbacks`, a BaseLogger, is the only one to hear of batches.
     """
-    number, size = 0, _block_size(arrays, batch_size)
+    callbacks._methods = {}  # some are set when training, or an epoch, begins
+    begin, end = (callbacks._batch_methods("train", hook) for hook in ("begin", "end"))
+    at_once = not begin and end == [callbacks.callbacks[0].on_batch_end]
+    number, size = 0, _block_size(arrays, batch_size) if at_once else batch_size
     for first in range(0, len(order), size):
         rows = order[first:first + size]
         block = [rows_of(array, rows) for array in arrays]
-        batches = [slice(start, start + batch_size) for start in range(0, len(rows), batch_size)]
-        results = [run(*[array[batch] for array in block], *phase) for batch in batches]
-        for batch, values in zip(batches, results):
-            log(number, {"batch": number, "size": min(batch.stop, len(rows)) - batch.start, **dict(zip(labels, values))})
+        logs = []
+        for start in range(0, len(rows), batch_size):
+            batch = slice(start, start + batch_size)
+            logs.append({"batch": number + len(logs), "size": min(batch.stop, len(rows)) - start})
+            for method in begin:
+                method(number, logs[-1])
+            logs[-1].update(zip(labels, run(*[array[batch] for array in block], *phase)))
+            if callbacks.model.stop_training:
+                break
+        for log in logs:
+            for method in end:
+                method(number, log)
             number += 1
+        if callbacks.model.stop_training:
+            return number * batch_size >= len(order)
+    return True
 
 
 def _fit_epochs(module, model, steps, fit_inputs, callbacks, *, out_labels, batch_size, epochs, val_function, val_inputs, shuffle,
                 initial_epoch, validation_freq):
-    """Trains for epochs in which no callback is called for a batch; `callbacks` begin with a BaseLogger and end with the history."""
+    """Trains for epochs in which, as it seems, no callback is called for a batch; `callbacks` begin with a BaseLogger and end with the history."""
     phase = [fit_inputs[-1]] if isinstance(fit_inputs[-1], int) else []
     arrays = fit_inputs[:len(fit_inputs) - len(phase)]
     order = np.arange(module.check_num_samples(fit_inputs, batch_size=batch_size))
@@ -70,9 +84,9 @@ def _fit_epochs(module, model, steps, fit_inputs, callbacks, *, out_labels, batc
         callbacks.on_epoch_begin(epoch)
         if shuffle:
             np.random.shuffle(order)
-        run_epoch(steps.run(), arrays, phase, order, batch_size, out_labels, callbacks.callbacks[0].on_batch_end)
+        whole = run_epoch(steps.run(), arrays, phase, order, batch_size, out_labels, callbacks)
         logs = {}
-        if validates and module.should_run_validation(validation_freq, epoch):
+        if whole and validates and module.should_run_validation(validation_freq, epoch):
             found = module.test_loop(model, val_function, val_inputs, batch_size=batch_size, callbacks=callbacks, verbose=0)
             logs.update(zip(("val_" + label for label in out_labels), module.to_list(found)))
         callbacks.on_epoch_end(epoch, logs)

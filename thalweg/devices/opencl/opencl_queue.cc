@@ -64,7 +64,10 @@ Status OpenClQueue::broken() const {
 }
 
 Status OpenClQueue::Failed(std::string_view what, cl::Int error) {
+  // A callback of the driver's takes the mutex, and clFinish may wait for it.
+  mutex_.Unlock();
   const Status status = ErrorOf(what, error, true);
+  mutex_.Lock();
   if (status.code() == Code::kUnavailable && broken_.ok()) broken_ = status;
   return status;
 }

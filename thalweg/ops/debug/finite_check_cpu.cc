@@ -111,41 +111,31 @@ class FiniteCheck {
   static Result<FiniteCheck> Create(const KernelConstruction& c) {
     FiniteCheck check;
     ASSIGN_OR_RETURN(check.names_, c.Attr<std::vector<std::string>>("input_names"));
-    ASSIGN_OR_RETURN(check.sources_, c.Attr<std::vector<int64_t>>("sources"));
+    ASSIGN_OR_RETURN(check.what_, c.Attr<std::string>("what"));
+    ASSIGN_OR_RETURN(check.only_nan_, c.Attr<bool>("only_nan"));
     ASSIGN_OR_RETURN(check.loop_, c.Attr<std::string>("loop"));
     if (check.names_.size() != static_cast<size_t>(c.node().num_inputs() - 1)) {
       return InvalidArgument("expected a name for each of ", c.node().num_inputs() - 1,
                              " inputs, got ", check.names_.size());
     }
-    for (const int64_t source : check.sources_) {
-      if (source < 0 || source >= static_cast<int64_t>(check.names_.size())) {
-        return InvalidArgument("there is no input ", source);
-      }
-    }
     return check;
   }
 
-  // `value`: what the node made, called `what`.
-  Status Check(Context& ctx, const Tensor& value, std::string_view what) const {
-    for (const int64_t source : sources_) {
-      const Tensor& variable = ctx.input(static_cast<int>(source));
-      if (const uint32_t kinds = KindsOf(ctx.work(), variable); kinds != 0) {
-        return Error(ctx, kinds, variable, StrCat("its input ", names_[source]));
-      }
-    }
-    const uint32_t made = KindsOf(ctx.work(), value);
+  // `value`: what the node made.
+  Status Check(Context& ctx, const Tensor& value) const {
+    const uint32_t made = KindsOf(ctx.work(), value) & (only_nan_ ? compute::kNan : ~0u);
     if (made == 0) return OkStatus();
     uint32_t given = 0;
     for (size_t i = 0; i < names_.size(); ++i) {
       given |= KindsOf(ctx.work(), ctx.input(static_cast<int>(i)));
     }
     const bool is_first = (made & compute::kNan) != 0 ? (given & compute::kNan) == 0 : given == 0;
-    return is_first ? Error(ctx, made, value, what) : OkStatus();
+    return is_first ? Error(ctx, made, value) : OkStatus();
   }
 
  private:
-  Status Error(Context& ctx, uint32_t kinds, const Tensor& value, std::string_view what) const {
-    std::string text = StrCat("the first value that is not finite: ", what, " has ",
+  Status Error(Context& ctx, uint32_t kinds, const Tensor& value) const {
+    std::string text = StrCat("the first value that is not finite: ", what_, " has ",
                               KindsText(kinds), " (", WhereText(value), ")");
     if (!loop_.empty()) {
       text += StrCat(", in iteration ", ctx.tag() & 0xffffffffu, " of loop '", loop_, "'");
@@ -158,29 +148,27 @@ class FiniteCheck {
   }
 
   std::vector<std::string> names_;
-  std::vector<int64_t> sources_;
+  std::string what_;
+  bool only_nan_ = false;
   std::string loop_;
 };
 
 class CheckFiniteCpu : public Kernel {
  public:
-  CheckFiniteCpu(FiniteCheck check, int64_t index)
-      : check_(std::move(check)), what_(StrCat("output ", index)) {}
+  explicit CheckFiniteCpu(FiniteCheck check) : check_(std::move(check)) {}
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(FiniteCheck check, FiniteCheck::Create(c));
-    ASSIGN_OR_RETURN(const int64_t index, c.Attr<int64_t>("index"));
-    return std::unique_ptr<Kernel>(std::make_unique<CheckFiniteCpu>(std::move(check), index));
+    return std::unique_ptr<Kernel>(std::make_unique<CheckFiniteCpu>(std::move(check)));
   }
   Status Compute(Context& ctx) override {
     const Tensor& value = ctx.input(ctx.num_inputs() - 1);
-    RETURN_IF_ERROR(check_.Check(ctx, value, what_));
+    RETURN_IF_ERROR(check_.Check(ctx, value));
     ctx.set_output(0, value);
     return OkStatus();
   }
 
  private:
   const FiniteCheck check_;
-  const std::string what_;
 };
 
 class CheckFiniteVariableCpu : public Kernel {
@@ -194,7 +182,7 @@ class CheckFiniteVariableCpu : public Kernel {
     ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, ctx.num_inputs() - 1));
     const Tensor value = variable->ReadOrEmpty();
     if (value.empty()) return OkStatus();
-    return check_.Check(ctx, value, "the variable behind it");
+    return check_.Check(ctx, value);
   }
 
  private:

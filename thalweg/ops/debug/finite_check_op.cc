@@ -13,8 +13,9 @@ void AddInputs(OpDef* def) {
   def->inputs.push_back({.name = "inputs", .type_list_attr = "Tinputs"});
   def->attrs.push_back({.name = "Tinputs", .kind = Kind::kTypeList, .has_minimum = true});
   def->attrs.push_back({.name = "input_names", .kind = Kind::kStringList, .has_minimum = true});
-  // Of the inputs: a variable that the node reads, which no node before it was asked about.
-  def->attrs.push_back({.name = "sources", .kind = Kind::kIntList, .has_minimum = true});
+  // What is checked, for people: "output 0". Of what comes from elsewhere infinite numbers are fine.
+  def->attrs.push_back({.name = "what", .kind = Kind::kString});
+  def->attrs.push_back({.name = "only_nan", .kind = Kind::kBool, .default_value = false});
   def->attrs.push_back({.name = "loop", .kind = Kind::kString, .default_value = std::string()});
 }
 
@@ -25,7 +26,6 @@ OpDef ValueDef() {
   def.inputs.push_back({.name = "value", .type_attr = "T"});
   def.outputs.push_back({.name = "output", .type_attr = "T"});
   def.attrs.push_back({.name = "T", .kind = Kind::kType});
-  def.attrs.push_back({.name = "index", .kind = Kind::kInt, .default_value = int64_t{0}});
   return def;
 }
 

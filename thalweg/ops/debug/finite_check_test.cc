@@ -17,14 +17,15 @@ constexpr float kInfinite = std::numeric_limits<float>::infinity();
 const float kNoNumber = std::numeric_limits<float>::quiet_NaN();
 
 // What a check says of a node that made `value` of `inputs`, called a, b ...
-Status Check(const std::vector<Tensor>& inputs, const Tensor& value,
-             std::vector<int64_t> sources = {}, uint64_t tag = 0, std::string loop = "") {
+Status Check(const std::vector<Tensor>& inputs, const Tensor& value, bool only_nan = false,
+             uint64_t tag = 0, std::string loop = "") {
   std::vector<Tensor> all = inputs;
   all.push_back(value);
   std::vector<std::string> names;
   for (size_t i = 0; i < inputs.size(); ++i) names.push_back(std::string(1, char('a' + i)));
-  KernelCall call("_CheckFinite", all,
-                  {{"input_names", names}, {"sources", sources}, {"loop", loop}, {"index", 1}});
+  KernelCall call(
+      "_CheckFinite", all,
+      {{"input_names", names}, {"only_nan", only_nan}, {"loop", loop}, {"what", "output 1"}});
   Status status = call.Run(tag);
   if (status.ok()) {
     EXPECT_TRUE(call.output(0).SharesBufferWith(value) || value.num_elements() < 2);
@@ -58,16 +59,16 @@ TEST(FiniteCheckTest, WhoWasGivenTheKindIsNot) {
   EXPECT_THAT(std::string(Check({inf}, nan).message()), HasSubstr("given: a, float32[1] of -Inf"));
 }
 
-TEST(FiniteCheckTest, AVariableThatIsReadIsItself) {
-  const Tensor nan = Tensor::Vector<float>({1, kNoNumber});
-  EXPECT_THAT(std::string(Check({Tensor::Scalar(1.0F), nan}, nan, {1}).message()),
-              HasSubstr("its input b has NaN (1 of 2 elements, the first at [1])"));
+TEST(FiniteCheckTest, OfASourceOnlyNanCounts) {
+  EXPECT_TRUE(Check({}, Tensor::Vector<float>({kInfinite, -kInfinite}), true).ok());
+  EXPECT_THAT(std::string(Check({}, Tensor::Vector<float>({kInfinite, kNoNumber}), true).message()),
+              HasSubstr("output 1 has NaN"));
 }
 
 TEST(FiniteCheckTest, SaysTheIteration) {
   EXPECT_THAT(
       std::string(
-          Check({}, Tensor::Scalar(kInfinite), {}, (uint64_t{7} << 32) + 12, "loop").message()),
+          Check({}, Tensor::Scalar(kInfinite), false, (uint64_t{7} << 32) + 12, "loop").message()),
       HasSubstr("has Inf (the scalar), in iteration 12 of loop 'loop'"));
 }
 
@@ -84,12 +85,10 @@ TEST(FiniteCheckTest, AllFloatingTypes) {
   EXPECT_TRUE(Check({}, Tensor::Scalar(std::string("text"))).ok());
 }
 
-TEST(FiniteCheckTest, NamesAndSourcesFitTheInputs) {
-  KernelCall names(
-      "_CheckFinite", {Tensor::Scalar(1.0F)},
-      {{"input_names", std::vector<std::string>{"a"}}, {"sources", std::vector<int64_t>{}}});
-  EXPECT_EQ(names.Run().code(), Code::kInvalidArgument);
-  EXPECT_EQ(Check({}, Tensor::Scalar(1.0F), {0}).code(), Code::kInvalidArgument);
+TEST(FiniteCheckTest, NamesFitTheInputs) {
+  KernelCall call("_CheckFinite", {Tensor::Scalar(1.0F)},
+                  {{"input_names", std::vector<std::string>{"a"}}, {"what", "output 0"}});
+  EXPECT_EQ(call.Run().code(), Code::kInvalidArgument);
 }
 
 }  // namespace
