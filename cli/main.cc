@@ -75,8 +75,10 @@ void AddPlacement(CLI::App& inspect, CLI::Option& plan, cli::InspectArgs& args) 
   const std::string group = "Where the nodes of a signature's step would run";
   CLI::Option* const placement =
       inspect
-          .add_flag("--placement", args.placement,
-                    "The device of each node, and what the step would take")
+          .add_flag(
+              "--placement", args.placement,
+              "The device of each node, placed anew as where a model is loaded, and what the step "
+              "would take")
           ->excludes(&plan)
           ->group(group);
   inspect

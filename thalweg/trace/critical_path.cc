@@ -74,8 +74,19 @@ class PathWalk {
       }
       return -1;
     }
-    if (of.scheduled < of.start) Add(PathKind::kQueue, of.scheduled, span, -1);
+    // It waits for nothing, so it was ready when its task began.
+    Add(PathKind::kQueue, std::min(of.scheduled, BeginOf(trace_.devices[of.device].task)), span,
+        -1);
     return -1;
+  }
+
+  int64_t BeginOf(uint32_t task) const {
+    int64_t begin = step_.end;
+    for (size_t i = step_.first; i < step_.last; ++i) {
+      const TraceSpan& span = trace_.spans[i];
+      if (trace_.devices[span.device].task == task) begin = std::min(begin, span.start);
+    }
+    return begin;
   }
 
   int64_t BeforeTransfer(int64_t number, int64_t receiver) {

@@ -100,6 +100,19 @@ TEST(TraceTest, ThePathCoversTheStepWithoutGraphsToo) {
   EXPECT_THAT(PathOf(*trace), testing::ElementsAre("a", "b"));
 }
 
+// A node that waits for nothing was ready as soon as its task had begun.
+TEST(TraceTest, ANodeWithoutInputsThatBeginsLateWasReady) {
+  TestStep step;
+  step.Node(kPs, "a", "Const", 5, 50).Node(kPs, "b", "Const", 50, 60);
+  for (const char* name : {"a", "b"}) step.GraphNode(0, name, "Const", {});
+  const auto trace = step.Finished();
+  const std::vector<PathPart> path = CriticalPath(*trace, 0);
+  ASSERT_EQ(path.size(), 2u);
+  EXPECT_EQ(path[0].kind, PathKind::kQueue);
+  EXPECT_EQ(path[0].end - path[0].begin, 45'000);
+  EXPECT_EQ(path[1].kind, PathKind::kNode);
+}
+
 // Messages both ways that take 10 us, and a clock of worker that is ahead.
 TestStep ClocksApart(int64_t ahead) {
   TestStep step;
