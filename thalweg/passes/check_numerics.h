@@ -7,8 +7,8 @@
 //
 // A node is blamed where it made NaN or Inf of what held none. Of constants, feeds and variables
 // that are read only NaN counts: infinite ones are the program's own. Who runs behind an update
-// waits for its check. What a node was given stays alive until its outputs are checked, so nothing is computed in
-// place.
+// waits for its check. What a node was given stays alive until its outputs are checked, so nothing
+// is computed in place.
 // Ownership: as pass.h.
 // Threads: as pass.h.
 // Errors: those of StepFrames and of the step's budget.

@@ -13,7 +13,7 @@ void AddInputs(OpDef* def) {
   def->inputs.push_back({.name = "inputs", .type_list_attr = "Tinputs"});
   def->attrs.push_back({.name = "Tinputs", .kind = Kind::kTypeList, .has_minimum = true});
   def->attrs.push_back({.name = "input_names", .kind = Kind::kStringList, .has_minimum = true});
-  // What is checked, for people: "output 0". Of what comes from elsewhere infinite numbers are fine.
+  // What is checked, for people: "output 0". What comes from elsewhere may be infinite.
   def->attrs.push_back({.name = "what", .kind = Kind::kString});
   def->attrs.push_back({.name = "only_nan", .kind = Kind::kBool, .default_value = false});
   def->attrs.push_back({.name = "loop", .kind = Kind::kString, .default_value = std::string()});
