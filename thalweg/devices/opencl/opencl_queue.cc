@@ -66,7 +66,7 @@ Status OpenClQueue::broken() const {
 Status OpenClQueue::Failed(std::string_view what, cl::Int error) {
   // A callback of the driver's takes the mutex, and clFinish may wait for it.
   mutex_.Unlock();
-  const Status status = ErrorOf(what, error, true);
+  Status status = ErrorOf(what, error, true);
   mutex_.Lock();
   if (status.code() == Code::kUnavailable && broken_.ok()) broken_ = status;
   return status;
@@ -137,7 +137,7 @@ Status OpenClQueue::LimitQueue(cl::Event mark) {
   const cl::Int error = cl.WaitForEvents(1, &oldest);
   cl.ReleaseEvent(oldest);
   if (error == cl::kSuccess) return OkStatus();
-  const Status status = ErrorOf("queued work", error, true);
+  Status status = ErrorOf("queued work", error, true);
   Keep(status);
   return status;
 }
