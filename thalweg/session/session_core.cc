@@ -234,8 +234,8 @@ std::shared_ptr<StepPlan> SessionCore::FindPlan(PlanCache& plans, const Key& key
 }
 
 Result<PreparedPlan> SessionCore::GetPlan(const Signature& signature, const RunOptions& options) {
-  auto& [compiler, plans] = PlanningFor(options);
-  if (std::shared_ptr<StepPlan> plan = FindPlan(plans, signature); plan != nullptr) {
+  Planning& planning = PlanningFor(options);
+  if (std::shared_ptr<StepPlan> plan = FindPlan(planning.plans, signature); plan != nullptr) {
     return PreparedPlan{std::move(plan)};
   }
   PreparedPlan prepared;
@@ -248,16 +248,18 @@ Result<PreparedPlan> SessionCore::GetPlan(const Signature& signature, const RunO
           MutexLock lock(mutex_);
           ForgetStaleKernels();
           // Another thread may have compiled it meanwhile.
-          if (std::shared_ptr<StepPlan> plan = FindPlan(plans, signature); plan != nullptr) {
+          if (std::shared_ptr<StepPlan> plan = FindPlan(planning.plans, signature);
+              plan != nullptr) {
             return plan;
           }
           RETURN_IF_ERROR(CheckGrowth());
           reset_count = kernels_reset_count_;
         }
-        ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan, compiler.Compile(signature, work));
+        ASSIGN_OR_RETURN(std::shared_ptr<StepPlan> plan,
+                         planning.compiler.Compile(signature, work));
         plan->reset_count = reset_count;
         plan->costs_version = costs_version;
-        plans.Insert(plan);
+        planning.plans.Insert(plan);
         return plan;
       }));
   return prepared;

@@ -252,7 +252,6 @@ class StallSearch {
     // Moments at which nodes start and end.
     std::vector<std::pair<int64_t, int>> changes;
     size_t nodes = 0;
-    int64_t work = 0;
     int64_t longest = -1;
     for (size_t i = step_.first; i < step_.last; ++i) {
       const TraceSpan& span = trace_.spans[i];
@@ -260,7 +259,6 @@ class StallSearch {
       changes.push_back({span.start, 1});
       changes.push_back({span.end, -1});
       ++nodes;
-      work += span.end - span.start;
       if (longest < 0 || span.end - span.start > At(longest).end - At(longest).start)
         longest = static_cast<int64_t>(i);
     }

@@ -194,7 +194,7 @@ class FailingDriver {
     starting_ = starting;
     is_available_ = is_available;
     finishing_ = finishing;
-    const Status status = RunLine(device.queue(), launch, 3);
+    Status status = RunLine(device.queue(), launch, 3);
     starting_ = finishing_ = cl::kSuccess;
     is_available_ = true;
     return status;
