@@ -69,9 +69,9 @@ TEST_F(CheckNumericsTest, NothingWithoutFloats) {
 }
 
 TEST_F(CheckNumericsTest, VariablesThatAreChangedOrRead) {
-  const PartialShape scalar(Shape{});
+  const PartialShape two(Shape{2});
   const auto variable = [&](const char* op, const char* name) {
-    return b.Op(op, {}, {{"dtype", DType::kFloat}, {"shape", scalar}}, name);
+    return b.Op(op, {}, {{"dtype", DType::kFloat}, {"shape", two}}, name);
   };
   const Output v = variable("VarHandleOp", "v"), kept = variable("VarHandleOp", "kept");
   const Output x = Placeholder("x");
@@ -80,7 +80,7 @@ TEST_F(CheckNumericsTest, VariablesThatAreChangedOrRead) {
   const Output behind = b.WithControls({update}).Op("Neg", {x}, {}, "behind");
   const Output r = variable("VariableV2", "r");
   const Output read = b.Op("Identity", {r}, {}, "r/read");
-  const Output assigned = b.Op("AssignAdd", {r, rate}, {}, "assign");
+  const Output assigned = b.Op("AssignAdd", {r, x}, {}, "assign");
   const Output reread = b.Op("Identity", {assigned}, {}, "reread");
   const StepGraph step = Checked({read, behind, reread}, {x}, {update});
   EXPECT_THAT(OfChecks(step),
