@@ -127,6 +127,18 @@ std::string BytesText(double bytes) {
   return text;
 }
 
+// Three digits.
+std::string DurationText(double seconds) {
+  constexpr const char* kUnits[] = {"ns", "us", "ms", "s"};
+  double value = seconds * 1e9;
+  size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < std::size(kUnits); ++unit) value /= 1000;
+  const int decimals = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*f %s", decimals, value, kUnits[unit]);
+  return text;
+}
+
 std::string ShapeText(const Json& shape) {
   std::string text = "[";
   for (const Json& dim : shape) text += (text.size() > 1 ? "," : "") + dim.dump();

@@ -78,6 +78,7 @@ class TextTable {
 };
 
 std::string BytesText(double bytes);         // "1.5 MB"
+std::string DurationText(double seconds);    // "1.25 ms"
 std::string ShapeText(const Json& shape);    // "[2,3]"
 std::string NumberText(const Json& number);  // as it is, or "-"
 // A value of a tensor of this type; long texts are cut.

@@ -237,13 +237,6 @@ void PrintPlan(const tw::Model& model, const InspectArgs& args) {
   std::fputs(text.c_str(), stdout);
 }
 
-std::string SecondsText(const Json& seconds) {
-  const double value = seconds.get<double>();
-  std::array<char, 48> text;
-  std::snprintf(text.data(), text.size(), "%.4g ms", value * 1e3);
-  return text.data();
-}
-
 void PrintPlacement(const tw::Model& model, const InspectArgs& args) {
   const CostOptions inputs(args);
   const std::vector<const char*> devices = Pointers(args.devices), nodes = Pointers(args.nodes);
@@ -267,12 +260,13 @@ void PrintPlacement(const tw::Model& model, const InspectArgs& args) {
   std::printf("a step of %s, placed by %s: %s foreseen, %s of %s\n",
               placement.at("signature").get<std::string>().c_str(),
               args.by == "preferred" ? "preference" : args.by.c_str(),
-              SecondsText(placement.at("step_seconds")).c_str(),
+              DurationText(placement.at("step_seconds").get<double>()).c_str(),
               Count(placement.at("transfers").get<uint64_t>(), "transfer").c_str(),
               BytesText(placement.at("transferred_bytes").get<double>()).c_str());
   TextTable on({"device", "nodes", "busy", "peak"});
   for (const Json& device : placement.at("devices")) {
-    on.Add({device.at("name"), device.at("nodes").dump(), SecondsText(device.at("busy_seconds")),
+    on.Add({device.at("name"), device.at("nodes").dump(),
+            DurationText(device.at("busy_seconds").get<double>()),
             BytesText(device.at("peak_bytes").get<double>())});
   }
   std::fputs(on.Text().c_str(), stdout);

@@ -21,19 +21,7 @@ struct TraceArgs {
   bool json = false, chrome = false, force = false;
 };
 
-std::string TimeWords(const Json& nanos) {
-  constexpr const char* kUnits[] = {"ns", "us", "ms", "s"};
-  double value = nanos.get<double>();
-  size_t unit = 0;
-  for (; value >= 999.5 && unit + 1 < std::size(kUnits); ++unit) value /= 1000;
-  char text[40];
-  std::snprintf(text, sizeof(text), "%.*f %s",
-                unit == 0 || value >= 99.95 ? 0
-                : value >= 9.995            ? 1
-                                            : 2,
-                value, kUnits[unit]);
-  return text;
-}
+std::string TimeWords(const Json& nanos) { return DurationText(nanos.get<double>() * 1e-9); }
 
 std::string PercentText(double part, double whole) {
   char text[20];

@@ -57,7 +57,7 @@ bool CollectiveKeyOf(const FieldsOf& options, long long* key) {
   return read;
 }
 
-// Whether `list`, of strings, has `word`; false with an error raised where it is no such list.
+// Whether `list`, of strings, has `word`; false, and an error is raised, where it is no list.
 bool Lists(PyObject* list, const char* word) {
   PyObject* const wanted = PyUnicode_FromString(word);
   const int found = wanted == nullptr ? -1 : PySequence_Contains(list, wanted);
@@ -65,7 +65,8 @@ bool Lists(PyObject* list, const char* word) {
   return found == 1;
 }
 
-// A DebugTensorWatch of node "*" with CheckNumerics; false with an error raised where it is none.
+// A DebugTensorWatch of node "*" with CheckNumerics; false, and an error is raised, where it is no
+// such message.
 bool IsNumericsCheck(PyObject* watch) {
   PyObject* const node = PyObject_GetAttrString(watch, "node_name");
   PyObject* const ops = node == nullptr ? nullptr : PyObject_GetAttrString(watch, "debug_ops");

@@ -149,6 +149,35 @@ WHOLE_EPOCHS = """
     print(len(seen))
 """
 
+HEARD_WITHIN_EPOCHS = """
+    import numpy as np
+    import tensorflow as tf
+    K, L = tf.keras.backend, tf.keras.layers
+    class Looks(tf.keras.callbacks.Callback):
+        def on_batch_end(self, batch, logs=None):
+            pass
+    class Stops(tf.keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            self.model.stop_training = epoch == 1
+    class Late(tf.keras.callbacks.Callback):
+        def on_train_begin(self, logs=None):
+            self.seen = []
+            self.on_batch_end = lambda batch, logs=None: self.seen.append(batch)
+    x, y = np.random.rand(50, 4), np.random.rand(50, 1)
+    def trained(*callbacks, **more):
+        model = tf.keras.Sequential([L.Dense(1, input_shape=(4,), kernel_initializer="ones")])
+        model.compile("sgd", "mse")
+        history = model.fit(x, y, batch_size=16, epochs=4, shuffle=False, verbose=0, callbacks=[*callbacks], **more).history
+        return model.get_weights(), history
+    for more in ({}, {"validation_data": (x, y)}):
+        (w, h), (w_looked_at, h_looked_at) = trained(Stops(), **more), trained(Stops(), Looks(), **more)
+        assert all((a == b).all() for a, b in zip(w, w_looked_at)) and h == h_looked_at and len(h["loss"]) == 2, (more, h, h_looked_at)
+    late = Late()
+    trained(late)
+    assert late.seen == [0, 1, 2, 3] * 4, late.seen
+    print(len(late.seen))
+"""
+
 SAME_DATASET = """
     import numpy as np
     import tensorflow as tf
@@ -498,6 +527,7 @@ CHECKPOINTS = """
     pytest.param(BESIDE_KERAS, 16, id="it_stands_beside_the_package_it_is_made_of"),
     pytest.param(REFUSED, 1, id="what_is_not_there_says_so"),
     pytest.param(WHOLE_EPOCHS, 120, id="epochs_whose_batches_nobody_looks_at_give_the_same"),
+    pytest.param(HEARD_WITHIN_EPOCHS, 16, id="what_is_asked_for_within_an_epoch_is_heard"),
     pytest.param(SAME_DATASET, 3, id="a_dataset_is_trained_on_and_measured_on_at_once"),
     pytest.param(BY_POSITION, 3, id="arguments_of_a_layer_are_given_by_position"),
     pytest.param(BESIDE_A_DATASET, 1, id="arrays_beside_a_dataset_are_refused"),

@@ -158,7 +158,7 @@ TEST_F(LostDeviceTest, ItsStepsEndAndOthersGoOn) {
     EXPECT_THAT(lost.message(), HasSubstr("/task:0/device:FAKE:0 is lost"));
     EXPECT_THAT(lost.message(), HasSubstr("[[_CopyFromHost 'x/to_device' on"));
     EXPECT_TRUE(Fetch(here, feed).ok());
-    BringDeviceBack();  // this session's is another device
+    BringDeviceBack();  // the session has another device
   }
   // What was placed by nobody yet goes to what is left.
   const Output later = b.Op("Abs", {x});

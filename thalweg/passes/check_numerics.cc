@@ -16,10 +16,9 @@ namespace {
 
 bool CanBeInfinite(DType dtype) { return IsFloating(dtype) || IsComplex(dtype); }
 
-// The value that a reference, as of a variable of TensorFlow 1's first kind, has now.
+// What a reference, as of a variable of TensorFlow 1's first kind, leads to now.
 bool ReadsReference(const Node& node) {
-  return node.num_inputs() == 1 && node.input(0).node != nullptr &&
-         node.input(0).node->output_is_ref(node.input(0).index);
+  return node.op_name() == "Identity" && node.input(0).node->output_is_ref(node.input(0).index);
 }
 
 // What they give was checked where it was made.

@@ -100,6 +100,19 @@ TEST_F(CheckNumericsTest, VariablesThatAreChangedOrRead) {
   EXPECT_EQ(waits("r/read"), 0);
 }
 
+// Infinite values of a variable are the program's own; what is computed of it is not.
+TEST_F(CheckNumericsTest, OnlyAReadOfAReferenceIsASource) {
+  const Output r =
+      b.Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape{2})}}, "r");
+  const Output read = b.Op("Identity", {r}, {}, "read"), log = b.Op("Log", {r}, {}, "log");
+  const StepGraph step = Checked({read, log});
+  const auto only_nan = [&](int fetch) {
+    return *step.fetches[fetch].node->Attr<bool>("only_nan");
+  };
+  EXPECT_TRUE(only_nan(0));
+  EXPECT_FALSE(only_nan(1));
+}
+
 TEST_F(CheckNumericsTest, WhatIsRunForItsOwnSakeIsLookedAt) {
   const Output x = Placeholder("x");
   const Output log = b.Op("Log", {x}, {}, "log");

@@ -153,19 +153,25 @@ Result<std::shared_ptr<Environment>> Environment::Renamed(const std::shared_ptr<
 
 std::shared_ptr<Environment> Environment::WithDevicesAnew(const std::shared_ptr<Environment>& of) {
   if (!HasLostDevice(*of)) return of;
-  MutexLock lock(of->mutex_);
-  std::shared_ptr<Environment> anew = of->with_devices_anew_.lock();
-  if (anew != nullptr && !HasLostDevice(*anew)) return anew;
+  const auto made_before = [&] {
+    MutexLock lock(of->mutex_);
+    std::shared_ptr<Environment> anew = of->with_devices_anew_.lock();
+    return anew != nullptr && !HasLostDevice(*anew) ? anew : nullptr;
+  };
+  if (std::shared_ptr<Environment> anew = made_before(); anew != nullptr) return anew;
+  // Without the lock: a driver may take its time.
   EnvironmentOptions options = of->options_;
   options.host_queue = of->queue_;
   Result<std::shared_ptr<Environment>> made =
       Make(std::move(options), of->registries_, of->base_ == nullptr ? of : of->base_,
            of->devices_.front()->incarnation());
+  if (std::shared_ptr<Environment> anew = made_before(); anew != nullptr) return anew;
   if (!made.ok()) {
     of->logger_.Info("a device is lost and cannot be made anew: ", made.status().message());
     return of;
   }
   (*made)->threads_of_ = of;
+  MutexLock lock(of->mutex_);
   of->with_devices_anew_ = *made;
   return *std::move(made);
 }

@@ -53,18 +53,21 @@ SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_p
                .measured = &measured_,
                .logger = environment_->logger()}),
       evaluator_(*environment_),
-      usual_{{*graph_, placer_, evaluator_, runner_, CompilerOptions(options_.passes)},
+      usual_{{*graph_, placer_, evaluator_, runner_,
+              CompilerOptions(options_.passes, options_.log_placement)},
              PlanCache(options.plan_cache_size)},
-      checked_{{*graph_, placer_, evaluator_, runner_, CompilerOptions("none,check_numerics")},
+      checked_{{*graph_, placer_, evaluator_, runner_,
+                CompilerOptions("none,check_numerics", /*log_placement=*/false)},
                PlanCache(options.plan_cache_size)} {
   environment_->SessionOpened();
 }
 
-StepCompiler::Options SessionCore::CompilerOptions(std::string_view passes) const {
+StepCompiler::Options SessionCore::CompilerOptions(std::string_view passes,
+                                                   bool log_placement) const {
   return {.passes = *PassSet::Parse(passes),
           .fold_limit_bytes = options_.fold_limit_bytes,
           .placement_log = environment_->LoggerAt(LogLevel::kInfo),
-          .log_placement = options_.log_placement,
+          .log_placement = log_placement,
           .partition = {.bfloat16_transfers = options_.bfloat16_transfers},
           .devices = devices_,
           .kernels = &environment_->kernels(),

@@ -116,7 +116,7 @@ class SessionCore {
   Planning& PlanningFor(const RunOptions& options) {
     return options.check_numerics ? checked_ : usual_;
   }
-  StepCompiler::Options CompilerOptions(std::string_view passes) const;
+  StepCompiler::Options CompilerOptions(std::string_view passes, bool log_placement) const;
   Result<StepGraph> ExpandCall(const RuntimeCall& call) EXCLUDES(mutex_);
   void ForgetPlans() {
     usual_.plans.Clear();

@@ -28,13 +28,7 @@ class StallSearch {
         path_(path),
         time_(std::max<int64_t>(step_.end - step_.begin, 1)),
         least_(std::max(time_ / 50, kLeastNanos)),
-        busy_(trace.devices.size()) {
-    for (size_t i = step_.first; i < step_.last; ++i) {
-      const TraceSpan& span = trace.spans[i];
-      if (IsBusy(trace, span)) busy_[span.device].Add(span.start, span.end);
-    }
-    for (BusyTime& busy : busy_) busy.Finish();
-  }
+        busy_(BusyTimes(trace, step_)) {}
 
   std::vector<Stall> Run() {
     FindCommunication();
@@ -348,6 +342,16 @@ const char* StallKindName(StallKind kind) {
       return "parallelism";
   }
   return "";
+}
+
+std::vector<BusyTime> BusyTimes(const Trace& trace, const TraceStep& step) {
+  std::vector<BusyTime> busy(trace.devices.size());
+  for (size_t i = step.first; i < step.last; ++i) {
+    const TraceSpan& span = trace.spans[i];
+    if (IsBusy(trace, span)) busy[span.device].Add(span.start, span.end);
+  }
+  for (BusyTime& each : busy) each.Finish();
+  return busy;
 }
 
 bool IsBusy(const Trace& trace, const TraceSpan& span) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/trace/busy_time.h"
 #include "thalweg/trace/critical_path.h"
 #include "thalweg/trace/trace.h"
 
@@ -44,5 +45,7 @@ std::vector<Stall> FindStalls(const Trace& trace, uint32_t step, const std::vect
 
 // Whether a span means that its device computes.
 bool IsBusy(const Trace& trace, const TraceSpan& span);
+// When the devices were busy in a step, by device.
+std::vector<BusyTime> BusyTimes(const Trace& trace, const TraceStep& step);
 
 }  // namespace thalweg

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/trace/step_stats_reader.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "thalweg/proto/messages.h"
@@ -252,8 +253,10 @@ void StepStatsReader::AddTransfer(std::string_view label, TraceSpan* span) {
       trace_.AddDevice(label.substr(from + kFrom.size() - 1, to - from - kFrom.size() + 1));
   if (span->bytes == 0) {
     const size_t end = label.find("B]");
+    if (end == std::string_view::npos) return;
     int64_t bytes = 0;
-    const auto [rest, error] = std::from_chars(label.data() + 1, label.data() + end, bytes);
+    const auto [rest, error] =
+        std::from_chars(label.data() + std::min<size_t>(1, end), label.data() + end, bytes);
     if (error == std::errc() && rest == label.data() + end) span->bytes = bytes;
   }
 }

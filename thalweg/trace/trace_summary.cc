@@ -15,16 +15,6 @@ namespace {
 
 constexpr size_t kMostParts = 2000, kMostOps = 20, kMostWaits = 50;
 
-std::vector<BusyTime> BusyTimes(const Trace& trace, const TraceStep& step) {
-  std::vector<BusyTime> busy(trace.devices.size());
-  for (size_t i = step.first; i < step.last; ++i) {
-    const TraceSpan& span = trace.spans[i];
-    if (IsBusy(trace, span)) busy[span.device].Add(span.start, span.end);
-  }
-  for (BusyTime& each : busy) each.Finish();
-  return busy;
-}
-
 void AddWaits(const Trace& trace, const std::vector<BusyTime>& busy, TraceSummary* summary) {
   std::map<std::pair<uint32_t, uint32_t>, DeviceWait> waits;
   for (const TraceTransfer& transfer : trace.transfers) {

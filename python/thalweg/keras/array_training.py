@@ -39,7 +39,6 @@ def run_epoch(run: Callable[..., Sequence[Any]], arrays: Sequence[Array], phase:
     A step of a small model takes as long as what Python does between two of them with cold caches. So rows are taken, and results are
     logged, for several batches at once, where the first of the `callbacks`, a BaseLogger, is the only one to hear of batches.
     """
-    callbacks._methods = {}  # some are set when training, or an epoch, begins
     begin, end = (callbacks._batch_methods("train", hook) for hook in ("begin", "end"))
     at_once = not begin and end == [callbacks.callbacks[0].on_batch_end]
     number, size = 0, _block_size(arrays, batch_size) if at_once else batch_size
