@@ -19,7 +19,7 @@ constexpr struct {
     {"libthalweg_sqlite.so", "thalweg_sqlite"}, {"libthalweg_zlib.so", "thalweg_zlib"}};
 
 Result<std::string> Report(const Environment& environment, bool measure) {
-  Examined examined{.machine = ReadMachine()};
+  Examined examined{.machine = ReadMachineFacts()};
   for (const auto& [file, symbol] : kComponents) {
     if (FindComponent(file, symbol) == nullptr) examined.missing_components.emplace_back(file);
   }

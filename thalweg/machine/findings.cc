@@ -50,7 +50,7 @@ class Findings {
   std::vector<Finding> all_;
 };
 
-void ExamineProcessors(const Machine& machine, Findings* found) {
+void ExamineProcessors(const MachineFacts& machine, Findings* found) {
   const ProcessLimits& limits = machine.limits;
   if (limits.processors > 0 && limits.processors < machine.processors) {
     found->Note(StrCat("the container may use ", Short(limits.processors), " of ",
@@ -81,7 +81,7 @@ void ExamineProcessors(const Machine& machine, Findings* found) {
   }
 }
 
-void ExamineMemory(const Machine& machine, Findings* found) {
+void ExamineMemory(const MachineFacts& machine, Findings* found) {
   const int64_t limit = machine.limits.memory;
   if (limit > 0 && limit < machine.memory) {
     found->Note(StrCat("the container may use ", Gigabytes(limit), " of the machine's ",
@@ -107,7 +107,7 @@ void ExamineMemory(const Machine& machine, Findings* found) {
   }
 }
 
-void ExamineLimits(const Machine& machine, Findings* found) {
+void ExamineLimits(const MachineFacts& machine, Findings* found) {
   if (machine.open_files > 0 && machine.open_files < kFewFiles) {
     found->Wrong(
         StrCat("this process may open ", machine.open_files,
@@ -147,7 +147,7 @@ void ExamineLibrary(const Examined& examined, Findings* found) {
   }
 }
 
-void ExamineRoof(const Machine& machine, const Roof& roof, Findings* found) {
+void ExamineRoof(const MachineFacts& machine, const Roof& roof, Findings* found) {
   const int usable = std::max(machine.usable, 1);
   if (roof.foreign > kForeign) {
     found->Slow(StrCat("other programs kept ", Short(roof.foreign), " of ", machine.processors,

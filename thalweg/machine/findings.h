@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings: what on a machine makes steps slow, or will stop a program, each with one remedy.
 //
-//   Examined examined{.machine = ReadMachine()};
+//   Examined examined{.machine = ReadMachineFacts()};
 //   for (const Finding& finding : Examine(examined)) Use(finding.remedy);
 //
 // Ownership: values.
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "thalweg/compute/isa/components.h"
-#include "thalweg/machine/machine.h"
+#include "thalweg/machine/machine_facts.h"
 #include "thalweg/machine/roof.h"
 
 namespace thalweg {
@@ -25,7 +25,7 @@ struct ExaminedDevice {
 
 // What is known before anything is found.
 struct Examined {
-  Machine machine;
+  MachineFacts machine;
   std::optional<Roof> roof;  // none: not measured
   compute::IsaLevel level = compute::BestIsaLevel(), hardware = compute::HardwareIsaLevel();
   std::vector<ExaminedDevice> devices;          // of the environment

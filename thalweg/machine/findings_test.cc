@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 // A machine of eight processors without faults.
 Examined Sound() {
   Examined examined;
-  Machine& machine = examined.machine;
+  MachineFacts& machine = examined.machine;
   machine.processors = machine.usable = 8;
   machine.memory = 64'000'000'000;
   machine.available = 32'000'000'000;

@@ -6,7 +6,7 @@
 namespace thalweg {
 namespace {
 
-void WriteMachine(const Machine& machine, JsonWriter* json) {
+void WriteMachine(const MachineFacts& machine, JsonWriter* json) {
   json->Key("machine").BeginObject();
   json->Key("processor").Text(machine.processor);
   json->Key("processors").Number(machine.processors);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MachineReportJson: what was examined and found, as JSON.
 //
-//   Examined examined{.machine = ReadMachine()};
+//   Examined examined{.machine = ReadMachineFacts()};
 //   std::string json = MachineReportJson(examined, Examine(examined));
 //
 // Ownership: values.

@@ -22,7 +22,7 @@
 #include "thalweg/base/errno_status.h"
 #include "thalweg/base/thread.h"
 #include "thalweg/compute/gemm/gemm.h"
-#include "thalweg/machine/machine.h"
+#include "thalweg/machine/machine_facts.h"
 
 namespace thalweg {
 namespace {

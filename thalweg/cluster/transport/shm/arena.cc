@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "thalweg/base/cgroup.h"
+
 namespace thalweg {
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/machine/machine.h"
+#include "thalweg/machine/machine_facts.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ std::string ChosenOf(const std::string& path) {
   return begin < end && end != std::string::npos ? line.substr(begin + 1, end - begin - 1) : "";
 }
 
-void ReadProcessors(const std::string& root, Machine* machine) {
+void ReadProcessors(const std::string& root, MachineFacts* machine) {
   std::ifstream file(root + "/proc/cpuinfo");
   int64_t siblings = 0, cores = 0;
   for (std::string line; std::getline(file, line);) {
@@ -53,7 +53,7 @@ void ReadProcessors(const std::string& root, Machine* machine) {
       LineOf(root + "/sys/devices/system/clocksource/clocksource0/current_clocksource");
 }
 
-void ReadMemory(const std::string& root, Machine* machine) {
+void ReadMemory(const std::string& root, MachineFacts* machine) {
   std::ifstream file(root + "/proc/meminfo");
   std::string name, unit;
   int64_t swap_free = 0;
@@ -71,7 +71,7 @@ void ReadMemory(const std::string& root, Machine* machine) {
   machine->overcommit = static_cast<int>(NumberOf(root + "/proc/sys/vm/overcommit_memory"));
 }
 
-void ReadLimits(const std::string& root, Machine* machine) {
+void ReadLimits(const std::string& root, MachineFacts* machine) {
   machine->limits = ReadProcessLimits(root);
   rlimit files = {};
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
@@ -83,7 +83,7 @@ void ReadLimits(const std::string& root, Machine* machine) {
   std::istringstream(LineOf(root + "/proc/loadavg")) >> machine->load;
 }
 
-void AddCards(const std::string& folder, const std::string& prefix, Machine* machine) {
+void AddCards(const std::string& folder, const std::string& prefix, MachineFacts* machine) {
   std::error_code none;
   for (std::filesystem::directory_iterator i(folder, none), end; !none && i != end;
        i.increment(none)) {
@@ -96,8 +96,8 @@ void AddCards(const std::string& folder, const std::string& prefix, Machine* mac
 
 }  // namespace
 
-Machine ReadMachine(const std::string& root) {
-  Machine machine;
+MachineFacts ReadMachineFacts(const std::string& root) {
+  MachineFacts machine;
   ReadProcessors(root, &machine);
   ReadMemory(root, &machine);
   ReadLimits(root, &machine);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine: what the system says of itself, as far as steps depend on it.
+// MachineFacts: what the system says of itself, as far as steps depend on it.
 //
-//   const Machine machine = ReadMachine();
+//   const MachineFacts machine = ReadMachineFacts();
 //   if (machine.swap_used > 0) Use(machine.swap_total);
 //
 // Ownership: values.
@@ -17,7 +17,7 @@
 
 namespace thalweg {
 
-struct Machine {
+struct MachineFacts {
   std::string processor;  // its maker's name for it
   int processors = 0;     // that the system runs on
   int usable = 0;         // of them, by this process: UsableProcessors
@@ -39,7 +39,7 @@ struct Machine {
 
 // `root` stands before /proc, /sys and /dev: "" but in tests. Limits of the process itself are
 // those of the caller.
-Machine ReadMachine(const std::string& root = "");
+MachineFacts ReadMachineFacts(const std::string& root = "");
 
 // Processors that the system kept busy, in seconds of their time since it started: all of them,
 // and what a host of virtual machines took from this one.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/machine/machine.h"
+#include "thalweg/machine/machine_facts.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 namespace thalweg {
 namespace {
 
-class MachineTest : public SystemFilesTest {};
+class MachineFactsTest : public SystemFilesTest {};
 
-TEST_F(MachineTest, ReadsWhatTheSystemSays) {
+TEST_F(MachineFactsTest, ReadsWhatTheSystemSays) {
   Has("/proc/cpuinfo",
       "processor\t: 0\nmodel name\t: Some CPU\nsiblings\t: 4\ncpu cores\t: 2\n\n"
       "processor\t: 1\nmodel name\t: Some CPU\n");
@@ -28,7 +28,7 @@ TEST_F(MachineTest, ReadsWhatTheSystemSays) {
   Has("/dev/nvidia0", "");
   Has("/dev/nvidiactl", "");
   Has("/dev/dri/renderD128", "");
-  const Machine machine = ReadMachine(root());
+  const MachineFacts machine = ReadMachineFacts(root());
   EXPECT_EQ(machine.processor, "Some CPU");
   EXPECT_EQ(machine.processors, 2);
   EXPECT_EQ(machine.threads_a_core, 2);
@@ -48,8 +48,8 @@ TEST_F(MachineTest, ReadsWhatTheSystemSays) {
   EXPECT_DOUBLE_EQ(times.stolen, 0.4);
 }
 
-TEST_F(MachineTest, NothingThereIsEmpty) {
-  const Machine machine = ReadMachine(root());
+TEST_F(MachineFactsTest, NothingThereIsEmpty) {
+  const MachineFacts machine = ReadMachineFacts(root());
   EXPECT_EQ(machine.processor, "");
   EXPECT_EQ(machine.memory, 0);
   EXPECT_EQ(machine.threads_a_core, 1);
@@ -57,12 +57,12 @@ TEST_F(MachineTest, NothingThereIsEmpty) {
   EXPECT_EQ(ReadProcessorTimes(root()).busy, 0);
 }
 
-TEST_F(MachineTest, WhatIsDamaged) {
+TEST_F(MachineFactsTest, WhatIsDamaged) {
   Has("/proc/cpuinfo", "model name:\nprocessor\nsiblings\t: many\ncpu cores\t: 0\n:\n");
   Has("/proc/meminfo", "MemTotal: lots kB\n\xff\xfe\n");
   Has("/proc/stat", "cpu");
   Has("/sys/kernel/mm/transparent_hugepage/enabled", "] always [");
-  const Machine machine = ReadMachine(root());
+  const MachineFacts machine = ReadMachineFacts(root());
   EXPECT_EQ(machine.memory, 0);
   EXPECT_EQ(machine.threads_a_core, 1);
   EXPECT_EQ(machine.huge_pages, "");
