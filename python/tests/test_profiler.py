@@ -165,3 +165,16 @@ def test_what_is_wrong_is_said():
             tf.profiler.profile(graph, options=BUILDER().with_timeline_output("t.json").build())
         with pytest.raises(tf.errors.UnimplementedError, match="by edges of the graph"):
             tf.profiler.profile(graph, cmd="graph")
+
+
+def test_the_older_name(tmp_path, capsys):
+    from thalweg.compatibility import stand_ins
+    analyzer = tf.contrib.tfprof.model_analyzer
+    with tf.Graph().as_default() as graph:
+        net()
+        options = {**analyzer.TRAINABLE_VARS_PARAMS_STAT_OPTIONS, "dump_to_file": str(tmp_path / "parameters")}
+        assert analyzer.print_model_analysis(graph, tfprof_options=options).total_parameters == 3340
+        assert capsys.readouterr().out == "" and "net/dense/k (320x10" in (tmp_path / "parameters").read_text()
+        assert analyzer.print_model_analysis(graph, tfprof_cmd="op", tfprof_options=analyzer.FLOAT_OPS_OPTIONS).total_float_ops > 0
+    assert stand_ins.module("tensorflow.python.profiler.option_builder").ProfileOptionBuilder is BUILDER
+    assert stand_ins.module("tensorflow.python.profiler.model_analyzer").profile is tf.profiler.profile
