@@ -125,21 +125,26 @@ def test_times_by_kind_and_line(tmp_path):
         assert all("test_profiler.py" in line.name for line in lines.children) and len(lines.children) > 3
 
 
+def lasting(metadata, micros):
+    """The step, each node of which takes so long."""
+    step = tf.RunMetadata.FromString(metadata.SerializeToString())
+    for device in step.step_stats.dev_stats:
+        for run in device.node_stats:
+            run.op_end_rel_micros = run.op_start_rel_micros + micros
+    return step
+
+
 def test_several_steps_are_their_mean():
     with tf.Graph().as_default() as graph:
         metadata = traced()
-        twice = tf.RunMetadata.FromString(metadata.SerializeToString())
-        for device in twice.step_stats.dev_stats:
-            for run in device.node_stats:
-                run.op_end_rel_micros = run.op_start_rel_micros + 1000
+        runs = sum(len(device.node_stats) for device in metadata.step_stats.dev_stats)
         profiler = tf.profiler.Profiler(graph)
-        profiler.add_step(1, twice)
         options = BUILDER(BUILDER.time_and_memory()).with_empty_output()
-        alone = profiler.profile_operations(options.build()).total_exec_micros
-        assert alone == 1000 * sum(len(device.node_stats) for device in twice.step_stats.dev_stats)
-        profiler.add_step(2, metadata)
-        assert profiler.profile_operations(options.build()).total_exec_micros < alone
-        assert profiler.profile_name_scope(options.with_step(1).build()).total_exec_micros == alone
+        profiler.add_step(1, lasting(metadata, 1000))
+        assert profiler.profile_operations(options.build()).total_exec_micros == 1000 * runs
+        profiler.add_step(2, lasting(metadata, 3000))
+        assert profiler.profile_operations(options.build()).total_exec_micros == 2000 * runs
+        assert profiler.profile_name_scope(options.with_step(1).build()).total_exec_micros == 1000 * runs
 
 
 def test_shapes_that_are_not_known_are_not_counted():
