@@ -8,8 +8,8 @@ namespace {
 
 constexpr size_t kMostBoxes = 64;  // more than that says nothing to anybody, and takes long
 
-// Adds what of `box` lies outside of `hole`, which lies in it: dimension by dimension what is before
-// and behind, for the rest within.
+// Adds what of `box` lies outside of `hole`, which lies in it: dimension by dimension what is
+// before and behind, for the rest within.
 void AddAround(TensorSlice box, const TensorSlice& hole, std::vector<TensorSlice>& boxes) {
   for (size_t i = 0; i < box.extents.size(); ++i) {
     const TensorSlice::Extent whole = box.extents[i], inner = hole.extents[i];
