@@ -79,6 +79,7 @@ def test_fixed_inputs_are_the_same_each_time(tree):
         (tree / "tests" / "fuzz" / "good" / name).write_text(name)
     for _ in range(2):
         assert run(tree, "tools/fuzz.sh", "fixed", "good")[:2] == (0, "1 passed, 0 failed")
+        assert os.listdir(tree / "build" / "fuzz" / "fixed" / "good") == []
         (tree / "build" / "fuzz" / "corpus" / "good").mkdir(parents=True, exist_ok=True)
         for folder in ("corpus", "fixed"):  # what others have found, and what this one has
             (tree / "build" / "fuzz" / folder / "good" / "found").write_text("found")
