@@ -77,7 +77,7 @@ class Browser:
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
-    def wait_for_text(self, *wanted, seconds=60):
+    def wait_for_text(self, *wanted, seconds=15):
         """Until the page shows all of these; what it shows."""
         end = time.monotonic() + seconds
         while True:

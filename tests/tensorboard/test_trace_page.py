@@ -12,7 +12,7 @@ READY = "typeof app !== 'undefined' && app !== undefined && app.painter.frames >
 # Where the middle of a span is on the page.
 _POINT = """(() => { const box = app.canvas.getBoundingClientRect(), marks = app.painter.marks, trace = app.trace;
   const place = Array.from({length: trace.size}, (_, i) => i).find((i) => trace.name(i) === %s);
-  return [box.left + (marks.x(trace.starts[place]) + marks.x(trace.end(place))) / 2, box.top + marks.y(place)]; })()"""
+  return [Math.round(box.left + (marks.x(trace.starts[place]) + marks.x(trace.end(place))) / 2), Math.round(box.top + marks.y(place))]; })()"""
 
 
 def show(chromium, url):
@@ -38,7 +38,7 @@ def delayed(tmp_path_factory):
 def test_the_first_screen_says_why(chromium, delayed):
     show(chromium, delayed)
     text = chromium.wait_for_text("1. communication", f"{WORKER} waited", "160 kB (edge_0_v)", "had sent already", "Critical path")
-    assert "step 0 of 1 step: 6.55 ms, 5 nodes on 2 devices" in text
+    assert "step 0 of 1 step: 6.40 ms, 5 nodes on 2 devices" in text
     assert chromium.run("performance.getEntriesByType('resource').length") == 0, "the page needs nothing else"
     flag = chromium.run("app.painter.marks.flags[0]")
     begin, end = flag["stall"]["begin_nanos"], flag["stall"]["end_nanos"]
@@ -102,12 +102,14 @@ def test_details_causes_and_arrows(chromium, delayed):
     chromium.wait_for("!document.getElementById('details').hidden")
     rows = chromium.run("Object.fromEntries(Array.from(document.querySelectorAll('#details dt'), (e) => [e.textContent, e.nextSibling.textContent]))")
     assert rows == {"op": "MatMul", "task": "/job:worker/replica:0/task:0", "device": f"{WORKER}, lane 0", "start": "5.16 ms in step 0",
-                    "duration": "1.00 ms", "waited": "4.00 us since it was scheduled", "after": "v (100 us)", "then": "beside (200 us)z (30.0 us)"}
+                    "duration": "1.00 ms", "waited": "4.00 us since it was scheduled", "after": "edge_0_v (5.14 ms)", "then": "beside (200 us)"}
     drawn(chromium)
     chromium.run("document.querySelector('#details dd .pick').click()")
+    assert chromium.run("app.trace.name(app.selected)") == "edge_0_v"
+    assert "edge_0_v, 160 kB, from ps/0 CPU:0" in chromium.run("document.getElementById('details').textContent")
+    chromium.run("document.querySelector('#details dd .pick').click()")
     assert chromium.run("app.trace.name(app.selected)") == "v"
-    text = chromium.run("document.getElementById('details').textContent")
-    assert "edge_0_v, 160 kB, to worker/0 CPU:0" in text
+    assert "edge_0_v, 160 kB, to worker/0 CPU:0" in chromium.run("document.getElementById('details').textContent")
     # From the Send that is selected an arrow goes to its Recv: its color is on the way.
     chromium.key("f")
     drawn(chromium)
@@ -143,10 +145,10 @@ def test_names_are_text(chromium, tmp_path):
 def test_steps_are_chosen(chromium, tmp_path):
     files = [trace_files.delayed_step(delay, begin).write(tmp_path / f"{begin}.pb") for delay, begin in ((100, 0), (9000, 10_000), (300, 40_000))]
     show(chromium, trace_files.page_of(files, tmp_path / "steps.html"))
-    chromium.wait_for_text("step 1 of 3 steps: 10.6 ms", "step 1: 10.6 ms, the slowest", "step 2: 1.85 ms")
+    chromium.wait_for_text("step 1 of 3 steps: 10.4 ms", "step 1: 10.4 ms, the slowest", "step 2: 1.70 ms")
     assert window(chromium)[1] > 41_000_000, "first all steps are seen"
     chromium.run("(() => { const s = document.getElementById('step'); s.value = 2; s.dispatchEvent(new Event('change')); })()")
-    chromium.wait_for_text("step 2 of 3 steps: 1.85 ms")
+    chromium.wait_for_text("step 2 of 3 steps: 1.70 ms")
     begin, end = window(chromium)
     assert begin > 39_000_000 and end < 43_000_000
 

@@ -44,8 +44,8 @@ class Step:
 def delayed_step(delay=5000, begin=0):
     """A worker computes with a value of a ps, which it gets so many microseconds late."""
     step = Step(begin)
-    step.node(PS, "v", "Const()", 0, 100).received(PS, WORKER, "edge_0_v", 5, 150 + delay, 160_000)
-    step.node(WORKER, "y", "MatMul(v, v)", 160 + delay, 1160 + delay, waited=4)
+    step.node(PS, "v", "Const()", 0, 100).received(PS, WORKER, "edge_0_v", 10, 150 + delay, 160_000)
+    step.node(WORKER, "y", "MatMul(v/_1, v/_1)", 160 + delay, 1160 + delay, waited=4)
     step.node(WORKER, "beside", "Mul(y)", 1165 + delay, 1365 + delay, thread=1)
     step.node(WORKER, "z", "Sum(y, beside)", 1370 + delay, 1400 + delay)
     return step

@@ -157,7 +157,8 @@ class PageColumns {
         const SpanCause cause = index.CauseOf(static_cast<int64_t>(i));
         int64_t span = cause.span;
         if (cause.transfer >= 0) {
-          span = trace_.transfers[static_cast<size_t>(cause.transfer)].sender;
+          const TraceTransfer& transfer = trace_.transfers[static_cast<size_t>(cause.transfer)];
+          span = transfer.receiver >= 0 ? transfer.receiver : transfer.sender;
         }
         if (span >= 0) causes[place_[i]] = place_[static_cast<size_t>(span)];
       }
