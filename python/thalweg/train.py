@@ -2,7 +2,8 @@
 """Training: tw.train."""
 from thalweg.base import names
 
-__all__ = ["BoundedStalenessOptimizer", "CheckNumericsHook", "CheckpointDifferences", "LBFGSOptimizer", "TraceHook", "best_checkpoint", "check_numerics_options"]  # noqa: F822  (found by the table below) beyond TensorFlow's names
+__all__ = ["BoundedStalenessOptimizer", "CheckNumericsHook", "CheckpointDifferences", "LBFGSOptimizer", "TraceHook",  # noqa: F822  (found by the table below) beyond TensorFlow's names
+           "best_checkpoint", "check_numerics_options"]  # noqa: F822
 names.complete(globals(), {
     "cluster.server": "ClusterSpec Server",
     "control.coordinator": "Coordinator LooperThread",

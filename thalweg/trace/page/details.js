@@ -19,7 +19,7 @@ class Details {
     const pixel = view.time / (this.app.canvas.clientWidth - Marks.GUTTER);
     const time = view.begin + (x - Marks.GUTTER) * pixel;
     const first = trace.firstAfter(row.lane, time - 1.5 * pixel);
-    const last = trace.firstFrom(first, row.lane.last, time + 1.5 * pixel);
+    const last = trace.firstFrom(row.lane, time + 1.5 * pixel);
     const far = (i) => Math.max(trace.starts[i] - time, time - trace.end(i), 0);
     let best = -1;
     for (let i = first; i < Math.min(last, first + 100); ++i) {

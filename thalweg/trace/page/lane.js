@@ -3,7 +3,7 @@
 "use strict";
 
 class Lane {
-  // line: Uint32Array of pixels; use: Float32Array that gets the share of each pixel in which the row is busy; texts: gets
+  // line: Uint32Array of pixels; use: Float32Array to which the share of each pixel is added in which the row is busy; texts: gets
   // {place, left, right} of spans wide enough for their names; line and texts may be null.
   static paint(trace, row, view, palette, line, use, texts) {
     const width = use.length;
@@ -19,12 +19,12 @@ class Lane {
         continue;
       }
       const pixel = Math.max(0, Math.floor(left));
-      let next = trace.firstFrom(i, row.last, view.begin + (pixel + 1) / scale);
+      let next = trace.firstFrom(row, view.begin + (pixel + 1) / scale);
       if (next > i + 1 && (work[next] - work[next - 1]) * scale >= 1) --next;  // wide by itself
-      if (next === i) ++next;
+      if (next <= i) next = i + 1;
       const busy = Math.min(1, (work[next] - work[i]) * scale);
       use[pixel] += busy;
-      if (line) line[pixel] = Palette.mix(palette.ofLabel[Lane.#longest(trace, i, next)], line[pixel], 0.35 + 0.65 * busy);
+      if (line) line[pixel] = Palette.mix(palette.ofLabel[trace.label[(i + next) >> 1]], line[pixel], 0.35 + 0.65 * busy);
       i = next;
     }
   }
@@ -38,15 +38,5 @@ class Lane {
     const end = right - left > 4 ? Math.max(first + 1, Math.min(width, Math.round(right) - (right < width ? 1 : 0))) : Math.max(first + 1, Math.round(right));
     line.fill(palette.ofLabel[trace.label[i]], first, Math.min(end, width));
     if (texts && right - left > 30) texts.push({place: i, left: Math.max(left, 0), right: Math.min(right, width)});
-  }
-
-  // Of a few of them: the label of the longest.
-  static #longest(trace, first, last) {
-    const stride = Math.max(1, (last - first) >> 2);
-    let best = first;
-    for (let i = first + stride; i < last; i += stride) {
-      if (trace.time(i) > trace.time(best)) best = i;
-    }
-    return trace.label[best];
   }
 }

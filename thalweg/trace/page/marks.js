@@ -41,7 +41,7 @@ class Marks {
 
   #axis() {
     const {context} = this, {view, palette} = this.app;
-    const least = view.time / Math.max(1, (this.right - Marks.GUTTER) / 90);
+    const least = view.time / Math.max(1, (this.right - Marks.GUTTER) / 100);
     const power = 10 ** Math.floor(Math.log10(least));
     const stride = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= least);
     const zero = this.app.step ? this.app.step.begin : view.whole.begin;
@@ -53,7 +53,7 @@ class Marks {
       const x = Math.round(this.x(k * stride + zero)) + 0.5;
       context.moveTo(x, Marks.AXIS - 5);
       context.lineTo(x, Marks.AXIS);
-      context.fillText(k === 0 ? "0" : timeWords(k * stride), x + 3, Marks.AXIS - 8);
+      context.fillText(k === 0 ? "0" : momentWords(k * stride, stride), x + 3, Marks.AXIS - 8);
     }
     for (const step of this.app.trace.steps) {
       const x = Math.round(this.x(step.begin)) + 0.5;

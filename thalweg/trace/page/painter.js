@@ -52,38 +52,47 @@ class Painter {
       this.pixels = new Uint32Array(this.image.data.buffer);
       this.line = new Uint32Array(width);
       this.use = new Float32Array(width);
+      this.unused = new Float32Array(width);
     }
     const {palette, rows, view} = this.app;
     this.pixels.fill(palette.back);
     for (const row of rows.list) {
-      const first = Math.round((row.top - view.scroll) * ratio), last = Math.round((row.top + row.height - view.scroll) * ratio);
-      if (last <= 0 || first >= height) continue;
-      if (row.kind === "device") this.#paintUse(row, width, height, first, last);
-      else if (row.lane) this.#paintLane(row, width, height, first, last, ratio);
+      if (row.kind === "device") this.#paintDevice(row, view.scroll, ratio, width, height);
     }
     this.context.putImageData(this.image, left, top);
   }
 
-  #paintLane(row, width, height, first, last, ratio) {
-    const {trace, view, palette} = this.app;
-    this.line.fill(palette.lane);
+  // The lanes of a device that are seen, and, as a column for each pixel, how many of them are busy.
+  #paintDevice(head, scroll, ratio, width, height) {
+    const edges = (row) => [Math.round((row.top - scroll) * ratio), Math.round((row.top + row.height - scroll) * ratio)];
+    const is_seen = ([first, last]) => last > 0 && first < height;
+    const shows_use = is_seen(edges(head));
     this.use.fill(0);
-    const from = this.texts.length;
-    Lane.paint(trace, row.lane, view, palette, this.line, this.use, this.texts);
-    for (let i = from; i < this.texts.length; ++i) this.texts[i].y = Marks.TOP + row.top + row.height - 4 - view.scroll;
-    for (let y = Math.max(first, 0); y < Math.min(last - Math.round(ratio), height); ++y) this.pixels.set(this.line, y * width);
+    for (const row of head.lanes) {
+      const [first, last] = edges(row), is_lane_seen = is_seen([first, last]), is_lane = row.kind === "lane";
+      if (!is_lane_seen && !(shows_use && is_lane)) continue;
+      this.#paintLane(row, is_lane ? this.use : this.unused, is_lane_seen);
+      const end = Math.min(last - Math.round(ratio), height);
+      for (let y = Math.max(first, 0); is_lane_seen && y < end; ++y) this.pixels.set(this.line, y * width);
+    }
+    if (shows_use) this.#paintUse(head, width, height, edges(head)[1]);
   }
 
-  // How many of a device's lanes are busy, as a column for each pixel.
-  #paintUse(row, width, height, first, last) {
+  #paintLane(row, use, is_seen) {
     const {trace, view, palette} = this.app;
-    this.use.fill(0);
-    for (const lane of row.lanes) Lane.paint(trace, lane, view, palette, null, this.use, null);
-    const most = last - first - 4;
+    const from = this.texts.length;
+    if (is_seen) this.line.fill(palette.lane);
+    Lane.paint(trace, row.lane, view, palette, is_seen ? this.line : null, use, is_seen ? this.texts : null);
+    for (let i = from; i < this.texts.length; ++i) this.texts[i].y = Marks.TOP + row.top + row.height - 4 - view.scroll;
+  }
+
+  #paintUse(head, width, height, last) {
+    const lanes = Math.max(1, head.lanes.filter((row) => row.kind === "lane").length);
+    const most = head.height * devicePixelRatio - 4;
     for (let x = 0; x < width; ++x) {
-      const share = Math.min(1, this.use[x] / Math.max(1, row.lanes.length));
+      const share = Math.min(1, this.use[x] / lanes);
       const rise = share > 0 ? Math.max(1, Math.round(share * most)) : 0;
-      for (let y = Math.max(last - 2 - rise, 0); y < Math.min(last - 2, height); ++y) this.pixels[y * width + x] = palette.use;
+      for (let y = Math.max(last - 2 - rise, 0); y < Math.min(last - 2, height); ++y) this.pixels[y * width + x] = this.app.palette.use;
     }
   }
 

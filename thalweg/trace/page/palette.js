@@ -43,10 +43,9 @@ class Palette {
 
   // `share` of one pixel over another.
   static mix(over, under, share) {
-    const channel = (shift) => {
-      const below = under >>> shift & 255;
-      return (below + ((over >>> shift & 255) - below) * share & 255) << shift;
-    };
-    return (255 << 24 | channel(16) | channel(8) | channel(0)) >>> 0;
+    const more = Math.round(share * 256), less = 256 - more;
+    const outer = ((over & 0xff00ff) * more + (under & 0xff00ff) * less) >>> 8 & 0xff00ff;
+    const inner = ((over & 0xff00) * more + (under & 0xff00) * less) >>> 8 & 0xff00;
+    return (0xff000000 | outer | inner) >>> 0;
   }
 }

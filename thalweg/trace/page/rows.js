@@ -6,6 +6,7 @@ class Rows {
 
   constructor(trace) {
     this.list = [];
+    this.ofLane = new Map();
     const add = (kind, text, more) => {
       const height = Rows.HEIGHTS[kind];
       this.list.push({kind, text, top: this.height ?? 0, height, ...more});
@@ -17,16 +18,19 @@ class Rows {
         if (device.task !== task.task) return;
         const lanes = trace.rows.filter((row) => row.device === number);
         if (lanes.length === 0) return;
-        add("device", shortDevice(device.device), {device: number, lanes: lanes.filter((row) => !row.receives)});
+        add("device", shortDevice(device.device), {device: number, lanes: []});
+        const head = this.list.at(-1);
         for (const lane of lanes) {
           add(lane.receives ? "receives" : "lane", lane.receives ? "receives" : `lane ${lane.lane}`, {lane, device: number});
+          this.ofLane.set(lane, this.list.at(-1));
+          head.lanes.push(this.list.at(-1));
         }
         this.height += 4;
       });
     }
   }
 
-  of(lane) { return this.list.find((row) => row.lane === lane); }
+  of(lane) { return this.ofLane.get(lane); }
 
   at(y) { return this.list.find((row) => y >= row.top && y < row.top + row.height); }
 }

@@ -10,6 +10,7 @@ class Trace {
     this.rows = rows;
     rows.forEach((row, i) => { row.last = i + 1 < rows.length ? rows[i + 1].first : spans; });
     this.#readTimes();
+    for (const row of rows) this.#fillBuckets(row);
     this.labels = readJson("labels");  // [name, op, kind]
     this.label = new Uint32Array(spans);
     readColumn("label", this.label);
@@ -46,6 +47,19 @@ class Trace {
     }
   }
 
+  // row.buckets[k]: the first span that starts in the k-th part of the row's time, or later; a search goes through one part.
+  #fillBuckets(row) {
+    const {starts} = this;
+    const count = Math.min(Math.max((row.last - row.first) >> 3, 1), 65536);
+    row.begin = starts[row.first];
+    row.perTime = count / (starts[row.last - 1] - row.begin + 1);
+    row.buckets = new Uint32Array(count + 1).fill(row.last);
+    let k = 0;
+    for (let i = row.first; i < row.last; ++i) {
+      for (const bucket = Math.floor((starts[i] - row.begin) * row.perTime); k <= bucket; ++k) row.buckets[k] = i;
+    }
+  }
+
   #optional(name) {
     const column = new Float64Array(this.size);
     return readColumn(name, column) ? column : null;
@@ -73,15 +87,13 @@ class Trace {
   op(i) { return this.labels[this.label[i]][1]; }
   kind(i) { return this.labels[this.label[i]][2]; }
 
-  // The first span of [first, last) that starts at `time` or later: near `first` in few steps, anywhere in logarithmically many.
-  firstFrom(first, last, time) {
-    const {starts} = this;
-    let stride = 1;
-    while (first + stride < last && starts[first + stride] < time) {
-      first += stride;
-      stride *= 2;
-    }
-    let end = Math.min(first + stride, last);
+  // The first span of a row that starts at `time` or later.
+  firstFrom(row, time) {
+    const {starts} = this, {buckets} = row;
+    const bucket = Math.floor((time - row.begin) * row.perTime);
+    if (bucket < 0) return row.first;
+    if (bucket >= buckets.length - 1) return row.last;
+    let first = buckets[bucket], end = buckets[bucket + 1];
     while (first < end) {
       const middle = (first + end) >> 1;
       if (starts[middle] < time) first = middle + 1;
@@ -92,7 +104,7 @@ class Trace {
 
   // The first span of a row that ends after `time`.
   firstAfter(row, time) {
-    const i = this.firstFrom(row.first, row.last, time);
+    const i = this.firstFrom(row, time);
     return i > row.first && this.end(i - 1) > time ? i - 1 : i;
   }
 
@@ -110,7 +122,7 @@ class Trace {
   placeOf(at) {
     const row = at && this.rows.find((r) => r.device === at[0] && r.lane === at[1]);
     if (!row) return -1;
-    for (let i = this.firstFrom(row.first, row.last, at[2]); i < row.last && this.starts[i] === at[2]; ++i) {
+    for (let i = this.firstFrom(row, at[2]); i < row.last && this.starts[i] === at[2]; ++i) {
       if (this.end(i) === at[3]) return i;
     }
     return -1;

@@ -13,6 +13,13 @@ function timeWords(nanos) {
   return scaled(nanos / 1e9, "s");
 }
 
+// A moment between marks that are `stride` apart: as many digits as tell it from its neighbors.
+function momentWords(nanos, stride) {
+  const size = Math.abs(nanos);
+  const [unit, name] = size < 1e3 ? [1, "ns"] : size < 1e6 ? [1e3, "us"] : size < 1e9 ? [1e6, "ms"] : [1e9, "s"];
+  return `${(nanos / unit).toFixed(Math.max(0, Math.ceil(Math.log10(unit / stride) - 1e-9)))} ${name}`;
+}
+
 function byteWords(bytes) {
   if (bytes < 1e3) return `${bytes} B`;
   if (bytes < 1e6) return scaled(bytes / 1e3, "kB");
