@@ -72,7 +72,6 @@ def test_a_recv_that_comes_late(chromium, ps_and_worker, tmp_path):
         with tw.Session(target, graph=graph) as session:
             for _ in range(3):
                 session.run(y.op)
-            fast = traced(session, y.op, tmp_path / "fast.pb")
             link.delay = DELAY
             late = traced(session, y.op, tmp_path / "late.pb")
     found = stalls_on_page(chromium, late, "communication")
@@ -81,8 +80,6 @@ def test_a_recv_that_comes_late(chromium, ps_and_worker, tmp_path):
     chromium.picture(os.path.join(browser.PICTURES, "trace_late_recv.png"))
     chromium.key("n")
     chromium.wait_for("app.stall !== null && app.selected >= 0")
-    before = sum(stall["lost_nanos"] for stall in stalls_on_page(chromium, fast, "communication"))
-    assert before < found[0]["lost_nanos"], "without the delay there is less to wait for"
 
 
 def test_a_straggler(chromium, tmp_path):
@@ -102,6 +99,7 @@ def test_a_straggler(chromium, tmp_path):
             trace = traced(session, total.op, tmp_path / "straggler.pb")
     found = stalls_on_page(chromium, trace, "straggler")
     assert len(found) == 1 and "/job:worker/replica:0/task:1 computed for" in found[0]["sentence"]
+    chromium.picture(os.path.join(browser.PICTURES, "trace_straggler.png"))
 
 
 def test_input_that_starves_the_step(chromium, tmp_path):

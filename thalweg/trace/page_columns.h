@@ -3,9 +3,9 @@
 //
 //   AppendPageColumns(trace, &page);
 //
-// Spans are in order of device, lane and start: their place. Columns of numbers are varints in base64,
-// a megabyte or so an element, each of whole numbers; page/columns.js says what each one holds. Names
-// are JSON without a '<', so that none is ever markup.
+// Spans are in order of device, lane and start: their place. Columns of numbers are varints in
+// base64, a megabyte or so an element, each of whole numbers; page/columns.js says what each one
+// holds. Names are JSON without a '<', so that none is ever markup.
 // Ownership: none.
 // Threads: any.
 // Errors: none.
