@@ -174,6 +174,19 @@ def test_a_million_spans(chromium, tmp_path):
     # Of the whole, the busiest part of the rows is seen: what is drawn is not empty, and no names are.
     assert chromium.run("app.painter.texts.length") < 200
     assert chromium.run("app.painter.use.some((share) => share > 0.3)")
+    # What is merged is as busy as its spans are, and a search finds what looking at each span finds.
+    drawn_time, time = chromium.run("""(() => { const {trace, view, palette} = app, row = trace.rows[3], use = new Float32Array(700);
+      Lane.paint(trace, row, view, palette, null, use, null);
+      return [use.reduce((sum, share) => sum + share, 0) * view.time / use.length, trace.work[row.last] - trace.work[row.first]]; })()""")
+    assert drawn_time == pytest.approx(time, rel=0.02)
+    assert chromium.run("""(() => { const {trace} = app, row = trace.rows[5], begin = trace.starts[row.first], time = trace.end(row.last - 1) - begin;
+      let wrong = 0;
+      for (let k = -2; k < 203; ++k) {
+        let i = row.first;
+        while (i < row.last && trace.starts[i] < begin + time * k / 200) ++i;
+        wrong += i !== trace.firstFrom(row, begin + time * k / 200);
+      }
+      return wrong; })()""") == 0
     middle = chromium.run("(app.view.begin + app.view.end) / 2")
     chromium.run(f"app.view.zoom(app.view.time / 10000, {middle})")
     drawn(chromium)
