@@ -88,6 +88,28 @@ class Browser:
             assert time.monotonic() < end, f"the page does not show {missing} but:\n{text[:3000]}"
             select.select([], [], [], 0.1)
 
+    def wait_for(self, expression, seconds=60):
+        """Until an expression of the page is true."""
+        end = time.monotonic() + seconds
+        while not self.run(expression):
+            assert time.monotonic() < end, f"this does not become true: {expression}"
+            select.select([], [], [], 0.02)
+
+    def key(self, key):
+        """Presses a key."""
+        text = key if len(key) == 1 else "\r" if key == "Enter" else ""
+        self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, text=text)
+        self.ask("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    def mouse(self, kind, x, y, **more):
+        """Moved, Pressed, Released or Wheel, at a point of the page."""
+        self.ask("Input.dispatchMouseEvent", type="mouse" + kind, x=x, y=y, **more)
+
+    def click(self, x, y):
+        """Presses the left button there."""
+        for kind in ("Pressed", "Released"):
+            self.mouse(kind, x, y, button="left", clickCount=1)
+
     def picture(self, path):
         """Writes what the page looks like, once it stands still, as a PNG file."""
         last, end = None, time.monotonic() + 20
