@@ -12,11 +12,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = ROOT / "python" / "tests"
 # Tests that say what a machine with CPUs alone does.
 OF_THE_CPU = {
+    "own_clusters": ["test_devices_are_called_what_the_session_says", "test_nodes_run_where_they_are_placed",
+                     "test_sessions_with_different_clusters_at_once", "test_device_filters_leave_tasks_out", "test_an_empty_cluster_is_none"],
+    "server": ["test_a_session_of_a_server_trains", "test_a_graph_spans_a_cluster", "test_a_cluster_says_where_nodes_are_and_why"],
     "session": ["test_two_virtual_devices", "test_placement_by_cost_says_what_each_device_would_take"],  # count the devices
     "training": ["test_gradient_of_a_weight_used_at_every_step_of_an_unrolled_network"],  # looks for what a pass of the CPU's makes
 }
 SUITES = ("session", "control_flow", "functions", "training", "optimizer", "while_gradients", "rnn", "custom_gradients", "saver",
-          "reads_after_updates", "partitioned_variables", "second_derivatives")
+          "reads_after_updates", "partitioned_variables", "second_derivatives", "server", "own_clusters", "cluster_errors",
+          "cluster_programs", "sync_replicas")
 
 
 @pytest.mark.parametrize("suite", SUITES)
