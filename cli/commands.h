@@ -81,6 +81,13 @@ struct ServeArgs {
 // Returns when the process is told to end (SIGTERM, SIGINT).
 void Serve(const ServeArgs& args);
 
+struct DoctorArgs {
+  bool json = false;
+  bool quick = false;  // measures nothing
+};
+// What on this machine makes steps slow; throws where something will stop a program.
+void Doctor(const DoctorArgs& args);
+
 struct DumpArgs {
   std::string target;
   bool json = false;

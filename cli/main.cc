@@ -206,6 +206,15 @@ int RunMain(int argc, char** argv) {
   cli::ServeArgs serve;
   AddServe(app, serve);
 
+  cli::DoctorArgs doctor;
+  CLI::App* const examining = app.add_subcommand(
+      "doctor",
+      "What this machine can do, and what on it makes steps slow or will stop a program, each with "
+      "a remedy; status 1 for the latter");
+  examining->add_flag("--json", doctor.json, "For programs");
+  examining->add_flag("--quick", doctor.quick, "Measures nothing: what the system says alone");
+  examining->callback([&doctor] { cli::Doctor(doctor); });
+
   cli::DumpArgs dump;
   CLI::App* debugging = app.add_subcommand("debug", "Looks into a server that runs");
   debugging->require_subcommand(1);

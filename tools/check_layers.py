@@ -37,8 +37,8 @@ THIRD_PARTY = (
 IS_TEST = re.compile(r"_(test|benchmark|fuzz)\.|^(test|fuzz)_")
 LEAVES = ("ops/", "devices/")
 # Headers of api/ that are included as they are installed: thalweg/c_api.h.
-INSTALLED = ("attr.h", "c_api.h", "c_checkpoint.h", "c_control_flow.h", "c_dataset.h", "c_files.h", "c_message.h",
-             "c_model.h", "c_server.h", "c_trace.h", "c_types.h", "control_flow.h", "dataset.h", "dataset_stages.h", "environment.h",
+INSTALLED = ("attr.h", "c_api.h", "c_checkpoint.h", "c_control_flow.h", "c_dataset.h", "c_files.h", "c_machine.h",
+             "c_message.h", "c_model.h", "c_server.h", "c_trace.h", "c_types.h", "control_flow.h", "dataset.h", "dataset_stages.h", "environment.h",
              "graph.h", "iterator.h", "kernel_api.h", "model.h", "optimizer.h", "output.h", "saver.h", "session.h",
              "tensor.h", "thalweg.h")
 TOP = 99  # the level of testing/

@@ -23,6 +23,7 @@
 #include "thalweg/c_control_flow.h"
 #include "thalweg/c_dataset.h"
 #include "thalweg/c_files.h"
+#include "thalweg/c_machine.h"
 #include "thalweg/c_message.h"
 #include "thalweg/c_model.h"
 #include "thalweg/c_server.h"

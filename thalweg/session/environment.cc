@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/session/environment.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
+#include "thalweg/base/cgroup.h"
 #include "thalweg/base/entropy.h"
 #include "thalweg/base/thread.h"
 #include "thalweg/base/thread_pool.h"
@@ -13,12 +12,6 @@
 
 namespace thalweg {
 namespace {
-
-int UsableProcessors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
 
 bool HasLostDevice(const Environment& environment) {
   return std::ranges::any_of(environment.devices(),

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <typeinfo>
 #include <utility>
 
+#include "thalweg/base/cgroup.h"
 #include "thalweg/tensor/find_charged.h"
 #include "thalweg/tensor/text_heap.h"
 
@@ -37,12 +37,7 @@ size_t RoundUpToClass(size_t bytes, int* cls) {
 }
 
 int64_t SystemLimit() {
-  int64_t limit = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  if (std::FILE* f = std::fopen("/sys/fs/cgroup/memory.max", "r"); f != nullptr) {
-    long long group = 0;
-    if (std::fscanf(f, "%lld", &group) == 1 && group > 0) limit = std::min<int64_t>(limit, group);
-    std::fclose(f);
-  }
+  const int64_t limit = UsableMemory();
   return limit - std::max<int64_t>(limit / 10, int64_t{256} << 20);
 }
 

@@ -10,14 +10,12 @@
 #include <atomic>
 #include <cerrno>
 
+#include "thalweg/base/cgroup.h"
+
 namespace thalweg {
 namespace {
 
 constexpr size_t kPage = 4096;
-
-size_t PhysicalBytes() {
-  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
 
 // 0 when it does not fit.
 size_t BlockBytes(size_t bytes) {
@@ -50,7 +48,8 @@ struct ShmArena::Kept {
 };
 
 std::shared_ptr<ShmArena> ShmArena::Make(int64_t limit) {
-  const size_t bytes = limit > 0 ? static_cast<size_t>(limit) : PhysicalBytes() / 2;
+  const size_t bytes =
+      limit > 0 ? static_cast<size_t>(limit) : static_cast<size_t>(UsableMemory() / 2);
   return {new ShmArena(bytes), [](ShmArena* arena) { arena->HandleGone(); }};
 }
 
