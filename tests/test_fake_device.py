@@ -44,3 +44,18 @@ def test_nodes_are_there():
     assert ran.returncode == 0, ran.stderr
     assert "device:FAKE:0" in ran.stdout.splitlines()[0] and "[2. 4.]" in ran.stdout
     assert "(Mul): /job:localhost/replica:0/task:0/device:FAKE:0" in ran.stderr
+
+
+def test_a_config_hides_them():
+    program = ("import thalweg as tw\n"
+               "from thalweg.graph.device_lib import list_local_devices\n"
+               "def types(count):\n"
+               "    return [d.device_type for d in list_local_devices(tw.ConfigProto(device_count=count))]\n"
+               "print(types({}), types({'FAKE': 1}), types({'FAKE': 0}), types({'FAKE': 9, 'GPU': 3}))\n"
+               "server = tw.train.Server.create_local_server(config=tw.ConfigProto(device_count={'FAKE': 1}))\n"
+               "with tw.Session(server.target) as s:\n"
+               "    print([d.device_type for d in s.list_devices()])\n")
+    ran = subprocess.run([sys.executable, "-c", program], env={**os.environ, "THALWEG_DEVICE_COUNT": "FAKE=2"}, capture_output=True,
+                         text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines() == ["['CPU', 'FAKE', 'FAKE'] ['CPU', 'FAKE'] ['CPU'] ['CPU', 'FAKE', 'FAKE']", "['CPU', 'FAKE']"]
