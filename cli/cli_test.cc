@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "npy.h"
@@ -35,6 +36,17 @@ TEST_F(CommandTest, RunWritesWhatTheGraphComputes) {
 TEST_F(CommandTest, RunWithoutAFileSaysWhatCameOut) {
   ASSERT_EQ(Run("run " + Path("model.pb") + " --feed x=" + Path("x.npy") + " --fetch y"), 0);
   EXPECT_EQ(output, "y: float32 [2,2]\n");
+}
+
+TEST_F(CommandTest, RunTracesTheStep) {
+  const std::string run = "run " + Path("model.pb") + " --feed x=" + Path("x.npy");
+  ASSERT_EQ(Run(run + " --trace " + Path("step.pb")), 0) << output;
+  EXPECT_EQ(output, "y: float32 [2,2]\n");
+  ASSERT_EQ(Run("trace summary " + Path("step.pb")), 0) << output;
+  EXPECT_THAT(output, HasSubstr("MatMul"));  // with its bias
+  EXPECT_EQ(Run("run " + Path("model.pb") + " --trace " + Path("none.pb")), 1);
+  EXPECT_FALSE(std::filesystem::exists(Path("none.pb"))) << "a run that fails leaves none";
+  EXPECT_EQ(Run(run + " --fetch y --trace " + Path("step.pb")), 2);
 }
 
 TEST_F(CommandTest, InspectShowsTheGraphAndThePlan) {

@@ -37,6 +37,7 @@ struct RunArgs {
   std::vector<std::string> fetches;  // names of its outputs, or of tensors; none: all outputs
   std::string out;                   // FILE.npz; empty: a line for each value
   std::string record;                // FILE.npz of feeds and values, for `verify`; empty: none
+  std::string trace;                 // RunMetadata of the step, for `thalweg trace`; empty: none
   int threads = -1;
 };
 void Run(const RunArgs& args);

@@ -145,6 +145,9 @@ void AddRun(CLI::App& app, cli::RunArgs& args) {
                   "FILE.npz for feeds and all values that can be recorded, for `verify`")
       ->excludes("--out")
       ->excludes("--fetch");
+  run->add_option("--trace", args.trace, "FILE.pb for what ran when, for `thalweg trace`")
+      ->excludes("--record")
+      ->excludes("--fetch");
   run->add_option("--threads", args.threads, "-1: one a core; 0: none besides the caller's")
       ->check(CLI::Range(-1, 4096));
   run->callback([&args] { cli::Run(args); });

@@ -2,6 +2,7 @@
 // `thalweg run`: a model once, by the names of a signature or of tensors.
 #include <cstdio>
 #include <iterator>
+#include <memory>
 
 #include "commands.h"
 #include "file_work.h"
@@ -84,6 +85,45 @@ Named RunAll(const tw::Model& model, const tw::ModelSignature& signature, const 
   return {results.begin(), results.end()};
 }
 
+// As RunAll, traced; making the plan is no part of the trace.
+Named RunTraced(const tw::Model& model, const tw::ModelSignature& signature, const Named& feeds,
+                const std::string& path) {
+  const std::unique_ptr<TwRunOptions, void (*)(TwRunOptions*)> options(tw_run_options_new(),
+                                                                       tw_run_options_free);
+  tw_run_options_trace_level(options.get(), 3);  // FULL_TRACE
+  tw_run_options_output_partition_graphs(options.get(), 1);
+  tw::internal::StatusHolder status;
+  const int32_t place = tw_model_find_signature(model.c(), signature.name.c_str(), status.c);
+  status.Take().OrThrow();
+  tw_model_prepare(model.c(), place, options.get(), status.c);
+  status.Take().OrThrow();
+  std::vector<const char*> names;
+  std::vector<TwTensor*> values, results(signature.outputs.size());
+  for (const auto& [name, value] : feeds) {
+    names.push_back(name.c_str());
+    values.push_back(value.c());
+  }
+  const std::string metadata = GetText([&](TwStatus* run_status) {
+    TwBuffer* buffer = nullptr;
+    tw_model_run_names(model.c(), place, options.get(), names.data(), values.data(),
+                       static_cast<int32_t>(names.size()), results.data(), &buffer, run_status);
+    return buffer;
+  });
+  Named arrays;
+  for (size_t i = 0; i < results.size(); ++i) {
+    arrays.emplace_back(signature.outputs[i].name, results[i]);
+  }
+  WriteFile(path, metadata);
+  return arrays;
+}
+
+Named RunChosen(const tw::Model& model, const tw::ModelSignature& signature, const Named& feeds,
+                const RunArgs& args) {
+  if (!args.trace.empty()) return RunTraced(model, signature, feeds, args.trace);
+  if (!args.fetches.empty()) return RunFetches(model, signature, feeds, args.fetches);
+  return RunAll(model, signature, feeds);
+}
+
 }  // namespace
 
 void Run(const RunArgs& args) {
@@ -99,8 +139,7 @@ void Run(const RunArgs& args) {
     Record(model, signature, feeds, args.record);
     return;
   }
-  const Named arrays = args.fetches.empty() ? RunAll(model, signature, feeds)
-                                            : RunFetches(model, signature, feeds, args.fetches);
+  const Named arrays = RunChosen(model, signature, feeds, args);
   if (!args.out.empty()) {
     WriteNpz(args.out, arrays);
     return;

@@ -174,6 +174,14 @@ void ExportTrace(const TraceArgs& args) {
   WriteText(OutName(args, ".json"), text, args.force);
 }
 
+void ViewTrace(const TraceArgs& args) {
+  const std::vector<const char*> paths = Pointers(args.files);
+  const std::string page = GetText([&](TwStatus* status) {
+    return tw_trace_page(paths.data(), static_cast<int32_t>(paths.size()), status);
+  });
+  WriteText(OutName(args, ".html"), page, args.force);
+}
+
 }  // namespace
 
 void AddTrace(CLI::App& app) {
@@ -202,6 +210,10 @@ void AddTrace(CLI::App& app) {
   summary->add_option("--limit", args->limit, "Of stalls and of parts of the critical path (20)");
   summary->add_flag("--json", args->json, "For programs: all of it");
   summary->callback([args] { ShowSummary(*args); });
+  CLI::App* const viewing =
+      add("view", "Writes a page for a browser, in one file: stalls marked, zoom to each node");
+  add_out(viewing, "The file (FILE.html)");
+  viewing->callback([args] { ViewTrace(*args); });
   CLI::App* const exporting = add("export", "Writes the trace for other viewers");
   exporting->add_flag("--chrome", args->chrome,
                       "JSON for chrome://tracing and ui.perfetto.dev (the only format)");

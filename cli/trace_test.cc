@@ -44,5 +44,19 @@ TEST_F(CommandFolder, TraceExportAndWhatIsNoTrace) {
   EXPECT_EQ(Run("trace"), 2);
 }
 
+TEST_F(CommandFolder, TraceViewIsOnePage) {
+  const std::string file = Golden("traces/cluster_1.15.pb"), page = Path("step.html");
+  ASSERT_EQ(Run("trace view " + file + " " + Golden("traces/cluster_2.21.pb") + " -o " + page), 0)
+      << output;
+  EXPECT_THAT(output, HasSubstr("step.html: "));
+  const std::string text = ReadFile(page);
+  EXPECT_TRUE(text.starts_with("<!DOCTYPE html>"));
+  EXPECT_THAT(text, HasSubstr("for 160 kB (edge_6_y) that"));
+  EXPECT_EQ(Run("trace view " + file + " -o " + page), 1);
+  EXPECT_THAT(output, HasSubstr("--force"));
+  EXPECT_EQ(Run("trace view " + Path("none.pb")), 1);
+  EXPECT_THAT(output, HasSubstr("none.pb"));
+}
+
 }  // namespace
 }  // namespace cli

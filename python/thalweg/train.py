@@ -2,7 +2,8 @@
 """Training: tw.train."""
 from thalweg.base import names
 
-__all__ = ["BoundedStalenessOptimizer", "CheckNumericsHook", "CheckpointDifferences", "LBFGSOptimizer", "best_checkpoint", "check_numerics_options"]  # noqa: F822  (found by the table below) beyond TensorFlow's names
+__all__ = ["BoundedStalenessOptimizer", "CheckNumericsHook", "CheckpointDifferences", "LBFGSOptimizer", "TraceHook",  # noqa: F822  (found by the table below) beyond TensorFlow's names
+           "best_checkpoint", "check_numerics_options"]  # noqa: F822
 names.complete(globals(), {
     "cluster.server": "ClusterSpec Server",
     "control.coordinator": "Coordinator LooperThread",
@@ -47,4 +48,5 @@ names.complete(globals(), {
     "training.session_manager": "SessionManager",
     "training.session_run_hook": "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues",
     "training.supervisor": "Supervisor basic_train_loop",
-    "training.sync_replicas": "SyncReplicasOptimizer"})
+    "training.sync_replicas": "SyncReplicasOptimizer",
+    "training.trace_hook": "TraceHook"})

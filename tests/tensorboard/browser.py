@@ -46,7 +46,7 @@ class Browser:
         os.close(self._reader)
         os.close(self._writer)
 
-    def ask(self, method, seconds=60, **parameters):
+    def ask(self, method, seconds=240, **parameters):
         """The answer to a message; what the browser tells meanwhile is passed over."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
@@ -77,7 +77,7 @@ class Browser:
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
-    def wait_for_text(self, *wanted, seconds=60):
+    def wait_for_text(self, *wanted, seconds=240):
         """Until the page shows all of these; what it shows."""
         end = time.monotonic() + seconds
         while True:
@@ -87,6 +87,28 @@ class Browser:
                 return text
             assert time.monotonic() < end, f"the page does not show {missing} but:\n{text[:3000]}"
             select.select([], [], [], 0.1)
+
+    def wait_for(self, expression, seconds=60):
+        """Until an expression of the page is true."""
+        end = time.monotonic() + seconds
+        while not self.run(expression):
+            assert time.monotonic() < end, f"this does not become true: {expression}"
+            select.select([], [], [], 0.02)
+
+    def key(self, key):
+        """Presses a key."""
+        text = key if len(key) == 1 else "\r" if key == "Enter" else ""
+        self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, text=text)
+        self.ask("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    def mouse(self, kind, x, y, **more):
+        """Moved, Pressed, Released or Wheel, at a point of the page."""
+        self.ask("Input.dispatchMouseEvent", type="mouse" + kind, x=x, y=y, **more)
+
+    def click(self, x, y):
+        """Presses the left button there."""
+        for kind in ("Pressed", "Released"):
+            self.mouse(kind, x, y, button="left", clickCount=1)
 
     def picture(self, path):
         """Writes what the page looks like, once it stands still, as a PNG file."""

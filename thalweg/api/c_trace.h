@@ -21,6 +21,8 @@ TW_EXPORT TwBuffer* tw_trace_summary(const char* const* paths, int32_t n, int64_
                                      TwStatus* status);
 /* All steps in Chrome's format of events (JSON), which Perfetto's viewer reads as well. */
 TW_EXPORT TwBuffer* tw_trace_chrome(const char* const* paths, int32_t n, TwStatus* status);
+/* All steps, the slowest analyzed, as one HTML page that needs nothing else. */
+TW_EXPORT TwBuffer* tw_trace_page(const char* const* paths, int32_t n, TwStatus* status);
 
 #ifdef __cplusplus
 } /* extern "C" */

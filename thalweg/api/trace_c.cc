@@ -2,6 +2,7 @@
 // The functions of the C ABI for traces of steps.
 #include "thalweg/api/handles.h"
 #include "thalweg/trace/chrome_trace.h"
+#include "thalweg/trace/trace_page.h"
 #include "thalweg/trace/trace_reader.h"
 #include "thalweg/trace/trace_summary.h"
 
@@ -44,6 +45,11 @@ TwBuffer* tw_trace_summary(const char* const* paths, int32_t n, int64_t step, Tw
 TwBuffer* tw_trace_chrome(const char* const* paths, int32_t n, TwStatus* status) {
   return ToldOfTrace(status, paths, n,
                      [](const Trace& trace) -> Result<std::string> { return ChromeTrace(trace); });
+}
+
+TwBuffer* tw_trace_page(const char* const* paths, int32_t n, TwStatus* status) {
+  return ToldOfTrace(status, paths, n,
+                     [](const Trace& trace) -> Result<std::string> { return TracePage(trace); });
 }
 
 }  // extern "C"

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page that `thalweg trace view` writes (users J1, J2; papers A9.2), looked at and used in a headless Chromium."""
+import json
+import os
+
+import browser
+import pytest
+import trace_files
+from trace_files import PS, WORKER
+
+READY = "typeof app !== 'undefined' && app !== undefined && app.painter.frames > 0"
+# Where the middle of a span is on the page.
+_POINT = """(() => { const box = app.canvas.getBoundingClientRect(), marks = app.painter.marks, trace = app.trace;
+  const place = Array.from({length: trace.size}, (_, i) => i).find((i) => trace.name(i) === %s);
+  return [Math.round(box.left + (marks.x(trace.starts[place]) + marks.x(trace.end(place))) / 2), Math.round(box.top + marks.y(place))]; })()"""
+
+
+def show(chromium, url):
+    chromium.open(url)
+    chromium.wait_for(f"location.href === {json.dumps(url)} && {READY}")
+
+
+def drawn(chromium):
+    """Waits until what was asked for is on the screen."""
+    chromium.wait_for("!app.painter.asked")
+
+
+def window(chromium):
+    return chromium.run("[app.view.begin, app.view.end]")
+
+
+@pytest.fixture(scope="module")
+def delayed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("delayed")
+    return trace_files.page_of([trace_files.delayed_step().write(folder / "step.pb")], folder / "step.html")
+
+
+def test_the_first_screen_says_why(chromium, delayed):
+    show(chromium, delayed)
+    text = chromium.wait_for_text("1. communication", f"{WORKER} waited", "160 kB (edge_0_v)", "had sent already", "Critical path")
+    assert "step 0 of 1 step: 6.40 ms, 5 nodes on 2 devices" in text
+    assert chromium.run("performance.getEntriesByType('resource').length") == 0, "the page needs nothing else"
+    flag = chromium.run("app.painter.marks.flags[0]")
+    begin, end = flag["stall"]["begin_nanos"], flag["stall"]["end_nanos"]
+    assert end - begin == 5_050_000
+    assert chromium.run(f"[app.painter.marks.x({begin}), app.painter.marks.x({end})]") == pytest.approx([flag["left"], flag["right"]])
+    pixel = f"Array.from(app.painter.context.getImageData({int(flag['right']) - 4}, {int(flag['top']) + 3}, 1, 1).data)"
+    assert chromium.run(pixel) == [0xc9, 0x30, 0x2c, 255], "the flag has the color of stalls"
+    chromium.picture(os.path.join(browser.PICTURES, "trace_delayed.png"))
+
+
+def test_zoom_and_pan(chromium, delayed):
+    show(chromium, delayed)
+    first = window(chromium)
+    x, y = chromium.run(_POINT % '"y"')
+    time = f"app.timeAt({x} - app.canvas.getBoundingClientRect().left)"
+    under = chromium.run(time)
+    chromium.mouse("Wheel", x, y, deltaX=0, deltaY=-600)
+    chromium.wait_for(f"app.view.time < {(first[1] - first[0]) / 7}")
+    assert chromium.run(time) == pytest.approx(under, abs=2), "what is under the pointer stays there"
+    seen = window(chromium)
+    for key, moves in (("w", lambda a, b: b[1] - b[0] < a[1] - a[0]), ("s", lambda a, b: b[1] - b[0] > a[1] - a[0]),
+                       ("+", lambda a, b: b[1] - b[0] < a[1] - a[0]), ("-", lambda a, b: b[1] - b[0] > a[1] - a[0]),
+                       ("a", lambda a, b: b[0] < a[0]), ("d", lambda a, b: b[0] > a[0]),
+                       ("ArrowLeft", lambda a, b: b[0] < a[0]), ("ArrowRight", lambda a, b: b[0] > a[0])):
+        chromium.key(key)
+        now = window(chromium)
+        assert moves(seen, now), f"{key}: {seen} became {now}"
+        seen = now
+    chromium.mouse("Pressed", x, y, button="left", clickCount=1)
+    chromium.mouse("Moved", x - 100, y, button="left", buttons=1)
+    chromium.mouse("Released", x - 100, y, button="left", clickCount=1)
+    assert window(chromium)[0] > seen[0]
+    assert chromium.run("app.selected") == -1, "a drag selects nothing"
+    chromium.key("f")
+    assert window(chromium) == pytest.approx(first)
+    drawn(chromium)
+
+
+def test_search(chromium, delayed):
+    show(chromium, delayed)
+    chromium.key("/")
+    assert chromium.run("document.activeElement.id") == "search"
+    for letter in "matmul":
+        chromium.key(letter)
+    chromium.wait_for_text("Found: 1 span, 1 name")
+    assert chromium.run("app.found.map((place) => app.trace.name(place))") == ["y"]
+    chromium.key("Enter")
+    assert chromium.run("app.trace.name(app.selected)") == "y"
+    chromium.key("Escape")
+    assert "Stalls, worst first" in chromium.wait_for_text("1. communication")
+    assert chromium.run("[app.found.length, app.search.input.value]") == [0, ""]
+
+
+def test_details_causes_and_arrows(chromium, delayed):
+    show(chromium, delayed)
+    x, y = chromium.run(_POINT % '"y"')
+    chromium.mouse("Moved", x, y)
+    chromium.wait_for("!document.getElementById('tooltip').hidden")
+    assert chromium.run("document.getElementById('tooltip').textContent") == "y\nMatMul, 1.00 ms\nworker/0 CPU:0"
+    chromium.click(x, y)
+    chromium.wait_for("!document.getElementById('details').hidden")
+    rows = chromium.run("Object.fromEntries(Array.from(document.querySelectorAll('#details dt'), (e) => [e.textContent, e.nextSibling.textContent]))")
+    assert rows == {"op": "MatMul", "task": "/job:worker/replica:0/task:0", "device": f"{WORKER}, lane 0", "start": "5.16 ms in step 0",
+                    "duration": "1.00 ms", "waited": "4.00 us since it was scheduled", "after": "edge_0_v (5.14 ms)", "then": "beside (200 us)"}
+    drawn(chromium)
+    chromium.run("document.querySelector('#details dd .pick').click()")
+    assert chromium.run("app.trace.name(app.selected)") == "edge_0_v"
+    assert "edge_0_v, 160 kB, from ps/0 CPU:0" in chromium.run("document.getElementById('details').textContent")
+    chromium.run("document.querySelector('#details dd .pick').click()")
+    assert chromium.run("app.trace.name(app.selected)") == "v"
+    assert "edge_0_v, 160 kB, to worker/0 CPU:0" in chromium.run("document.getElementById('details').textContent")
+    # From the Send that is selected an arrow goes to its Recv: its color is on the way.
+    chromium.key("f")
+    drawn(chromium)
+    arrow = chromium.run("""(() => { const m = app.painter.marks, t = app.trace.transfers[0];
+      const left = m.x(t.sent), right = m.x(t.arrived), top = Math.min(m.y(t.sender), m.y(t.receiver)), bottom = Math.max(m.y(t.sender), m.y(t.receiver));
+      const d = app.painter.context.getImageData(left + 40, top, right - left - 80, bottom - top).data;
+      let n = 0; for (let i = 0; i < d.length; i += 4) n += d[i] === 0x1f && d[i + 1] === 0x5f && d[i + 2] === 0xbf; return n; })()""")
+    assert arrow > 20
+    chromium.key("Escape")
+    assert chromium.run("document.getElementById('details').hidden")
+
+
+def test_a_stall_of_the_list_is_gone_to(chromium, delayed):
+    show(chromium, delayed)
+    chromium.run("document.querySelector('.stall').click()")
+    assert chromium.run("[app.trace.name(app.selected), app.stall.kind]") == ["edge_0_v", "communication"]
+    begin, end = window(chromium)
+    assert begin < 100_000 and 5_150_000 < end < 8_000_000
+    assert "5.05 ms until it was here" in chromium.run("document.getElementById('details').textContent")
+
+
+def test_names_are_text(chromium, tmp_path):
+    hostile = "</script><img src=x onerror=hacked=1><b>"
+    step = trace_files.Step().node(PS, hostile, hostile + "(v)", 0, 500).node(WORKER + hostile, "<!--<script>", "<i>()", 100, 300)
+    show(chromium, trace_files.page_of([step.write(tmp_path / "hostile.pb")], tmp_path / "hostile.html"))
+    chromium.wait_for_text(hostile)
+    chromium.run("app.goToSpan(0)")
+    chromium.run("app.search.find('<')")
+    chromium.wait_for_text(hostile, "Found: 2 spans")
+    assert chromium.run("[document.images.length, document.querySelectorAll('#panel b img, #details img, i').length, typeof hacked]") == [0, 0, "undefined"]
+
+
+def test_steps_are_chosen(chromium, tmp_path):
+    files = [trace_files.delayed_step(delay, begin).write(tmp_path / f"{begin}.pb") for delay, begin in ((100, 0), (9000, 10_000), (300, 40_000))]
+    show(chromium, trace_files.page_of(files, tmp_path / "steps.html"))
+    chromium.wait_for_text("step 1 of 3 steps: 10.4 ms", "step 1: 10.4 ms, the slowest", "step 2: 1.70 ms")
+    assert window(chromium)[1] > 41_000_000, "first all steps are seen"
+    chromium.run("(() => { const s = document.getElementById('step'); s.value = 2; s.dispatchEvent(new Event('change')); })()")
+    chromium.wait_for_text("step 2 of 3 steps: 1.70 ms")
+    begin, end = window(chromium)
+    assert begin > 39_000_000 and end < 43_000_000
+
+
+def test_light_and_dark(chromium, delayed):
+    corner = "Array.from(app.painter.context.getImageData(app.canvas.width - 2, app.canvas.height - 2, 1, 1).data)"
+    show(chromium, delayed)
+    assert chromium.run(corner) == [255, 255, 255, 255]
+    chromium.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    try:
+        chromium.wait_for(f"JSON.stringify({corner}) === '[22,24,28,255]'")
+        chromium.picture(os.path.join(browser.PICTURES, "trace_dark.png"))
+    finally:
+        chromium.ask("Emulation.setEmulatedMedia", features=[])
+    chromium.wait_for(f"{corner}[0] === 255")
+
+
+def test_a_million_spans(chromium, tmp_path):
+    url = trace_files.page_of([trace_files.write_many(tmp_path / "many.pb", 1_000_000)], tmp_path / "many.html")
+    assert os.path.getsize(tmp_path / "many.html") < 12 * 1_000_000
+    show(chromium, url)
+    chromium.wait_for_text("1,000,000 nodes on 4 devices")
+    # Of the whole, the busiest part of the rows is seen: what is drawn is not empty, and no names are.
+    assert chromium.run("app.painter.texts.length") < 200
+    assert chromium.run("app.painter.use.some((share) => share > 0.3)")
+    # What is merged is as busy as its spans are, and a search finds what looking at each span finds.
+    drawn_time, time = chromium.run("""(() => { const {trace, view, palette} = app, row = trace.rows[3], use = new Float32Array(700);
+      Lane.paint(trace, row, view, palette, null, use, null);
+      return [use.reduce((sum, share) => sum + share, 0) * view.time / use.length, trace.work[row.last] - trace.work[row.first]]; })()""")
+    assert drawn_time == pytest.approx(time, rel=0.02)
+    assert chromium.run("""(() => { const {trace} = app, row = trace.rows[5], begin = trace.starts[row.first], time = trace.end(row.last - 1) - begin;
+      let wrong = 0;
+      for (let k = -2; k < 203; ++k) {
+        let i = row.first;
+        while (i < row.last && trace.starts[i] < begin + time * k / 200) ++i;
+        wrong += i !== trace.firstFrom(row, begin + time * k / 200);
+      }
+      return wrong; })()""") == 0
+    middle = chromium.run("(app.view.begin + app.view.end) / 2")
+    chromium.run(f"app.view.zoom(app.view.time / 10000, {middle})")
+    drawn(chromium)
+    begin, end = window(chromium)
+    assert end - begin == pytest.approx(10_000) and begin < middle < end
+    assert chromium.run("app.painter.texts.length") > 5, "spans of a microsecond have names now"
+    chromium.picture(os.path.join(browser.PICTURES, "trace_many.png"))

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Made-up steps of tasks, as RunMetadata files, and their pages."""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import thalweg as tw
+
+PS, WORKER = ("/job:%s/replica:0/task:0/device:CPU:0" % job for job in ("ps", "worker"))
+BEGIN = 1_700_000_000_000_000  # microseconds since 1970
+
+
+class Step:
+    """Node by node, times in microseconds: Step().node(PS, "v", "Const()", 0, 100).write("step.pb")"""
+
+    def __init__(self, begin=0):
+        self._begin = BEGIN + begin
+        self._metadata = tw.RunMetadata()
+        self._devices = {}
+
+    def node(self, device, name, label, start, end, waited=0, thread=0):
+        """A node; its label is what it was called with, or, in brackets, what a task notes of a value from another one."""
+        if device not in self._devices:
+            self._devices[device] = self._metadata.step_stats.dev_stats.add(device=device)
+        text = label if label.startswith("[") else f"{name} = {label}"
+        self._devices[device].node_stats.add(
+            node_name=name, timeline_label=text, all_start_micros=self._begin + start, all_start_nanos=(self._begin + start) * 1000,
+            all_end_rel_micros=end - start, all_end_rel_nanos=(end - start) * 1000, scheduled_micros=self._begin + start - waited,
+            scheduled_nanos=(self._begin + start - waited) * 1000, thread_id=thread)
+        return self
+
+    def received(self, from_device, to_device, edge, start, end, size):
+        """A value that came from another device."""
+        return self.node(to_device, "RecvTensor", f"[{size}B] [1Mb/s] {edge} from {from_device} to {to_device}", start, end)
+
+    def write(self, path):
+        """The path of the file."""
+        with open(path, "wb") as file:
+            file.write(self._metadata.SerializeToString())
+        return str(path)
+
+
+def delayed_step(delay=5000, begin=0):
+    """A worker computes with a value of a ps, which it gets so many microseconds late."""
+    step = Step(begin)
+    step.node(PS, "v", "Const()", 0, 100).received(PS, WORKER, "edge_0_v", 10, 150 + delay, 160_000)
+    step.node(WORKER, "y", "MatMul(v/_1, v/_1)", 160 + delay, 1160 + delay, waited=4)
+    step.node(WORKER, "beside", "Mul(y)", 1165 + delay, 1365 + delay, thread=1)
+    step.node(WORKER, "z", "Sum(y, beside)", 1370 + delay, 1400 + delay)
+    return step
+
+
+def _varint(values, width):
+    """Numbers as varints of so many bytes each."""
+    digits = np.stack([values >> (7 * i) & 127 | (128 if i < width - 1 else 0) for i in range(width)], axis=1)
+    return digits.astype(np.uint8)
+
+
+def write_many(path, count, devices=4, lanes=8):
+    """A file of so many spans on several devices with several lanes each, 1 us on average and now and then a millisecond."""
+    random = np.random.default_rng(1)
+    each = count // (devices * lanes)
+    with open(path, "wb") as file:
+        parts = []
+        for number in range(devices):
+            device = f"/job:worker/replica:0/task:{number}/device:CPU:0".encode()
+            records = [b"\x0a" + bytes([len(device)]) + device]
+            for lane in range(lanes):
+                times = random.exponential(700, each).astype(np.int64) + 20
+                times[random.integers(0, each, each // 5000 + 1)] += 1_000_000
+                starts = np.cumsum(times + random.integers(20, 600, each)) - times + BEGIN * 1000
+                kind = random.integers(0, 1000, each)
+                names = np.array([list(b"layer_%03d/op = Kind%02d()" % (k, k % 37)) for k in range(1000)], np.uint8)[kind]
+                head = np.empty((each, 2), np.uint8)
+                columns = [np.full((each, 2), (0x0a, 12), np.uint8), names[:, :12],  # node_name, of which 12 letters are its own
+                           np.full((each, 2), (0x42, names.shape[1]), np.uint8), names,
+                           np.full((each, 1), 0x50, np.uint8), _varint(np.full(each, lane), 1),
+                           np.full((each, 1), 0x68, np.uint8), _varint(starts, 9),
+                           np.full((each, 2), (0x80, 1), np.uint8), _varint(times, 4)]
+                body = np.concatenate(columns, axis=1)
+                head[:] = (0x12, body.shape[1])
+                records.append(np.concatenate([head, body], axis=1).tobytes())
+            parts.append(b"".join(records))
+        stats = b"".join(b"\x0a" + _length(part) + part for part in parts)
+        file.write(b"\x0a" + _length(stats) + stats)
+    return str(path)
+
+
+def _length(data):
+    return bytes(_varint(np.array([len(data)]), 5)[0])
+
+
+def page_of(files, out):
+    """Writes the page of a trace; its address."""
+    subprocess.run([sys.executable, "-m", "thalweg", "trace", "view", *files, "-o", str(out), "--force"], check=True, timeout=600,
+                   stdout=subprocess.DEVNULL)
+    return "file://" + os.path.abspath(out)

@@ -1,0 +1,42 @@
+// Columns: the numbers that the page holds, varints in base64, as typed arrays; its names, as JSON.
+//
+//   const starts = new Float64Array(n);
+//   readColumn("gap", starts, true);
+//
+// Of spans, by place: gap (signed: from the end of the one before in its row, or from 0), time, label, waited, bytes, cause (signed:
+// the place of the cause less its own; 0: not known). All times are nanoseconds. What was read leaves the page.
+"use strict";
+
+function readJson(id) {
+  const element = document.getElementById(id);
+  const value = JSON.parse(element.textContent);
+  element.remove();
+  return value;
+}
+
+function bytesOfBase64(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; ++i) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+// Whether the page has that column.
+function readColumn(name, out, signed = false) {
+  let i = 0;
+  for (const element of document.querySelectorAll(`script[data-column="${name}"]`)) {
+    const bytes = bytesOfBase64(element.textContent);
+    element.remove();
+    for (let at = 0; at < bytes.length;) {
+      let byte = bytes[at++];
+      let value = byte & 127;
+      for (let scale = 128; byte > 127; scale *= 128) {
+        byte = bytes[at++];
+        value += (byte & 127) * scale;
+      }
+      out[i++] = !signed ? value : value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    }
+  }
+  return i > 0;
+}

@@ -1,0 +1,125 @@
+// Painter: draws what the view sees, once a frame and only where something changed. Rows are written as pixels, a line each; text and marks
+// are drawn over them.
+"use strict";
+
+class Painter {
+  constructor(app, canvas) {
+    this.app = app;
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d", {alpha: false});
+    this.marks = new Marks(app);
+    this.frames = 0;
+    new ResizeObserver(() => this.ask()).observe(canvas);
+  }
+
+  // Draws before the next frame is shown.
+  ask() {
+    if (this.asked) return;
+    this.asked = requestAnimationFrame(() => {
+      this.asked = 0;
+      this.draw();
+      ++this.frames;
+    });
+  }
+
+  draw() {
+    const {canvas, context} = this;
+    const ratio = devicePixelRatio;
+    const width = canvas.clientWidth, height = canvas.clientHeight;
+    if (width <= Marks.GUTTER || height <= Marks.TOP) return;
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+      this.image = null;
+    }
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.fillStyle = this.app.palette.css.back;
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    this.texts = [];
+    this.#paintRows(ratio);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.font = '11px system-ui, "DejaVu Sans", sans-serif';
+    this.#drawTexts(ratio);
+    this.#drawGutter(height);
+    this.marks.draw(context, width, height);
+  }
+
+  #paintRows(ratio) {
+    const left = Math.round(Marks.GUTTER * ratio), top = Math.round(Marks.TOP * ratio);
+    const width = this.canvas.width - left, height = this.canvas.height - top;
+    if (!this.image) {
+      this.image = this.context.createImageData(width, height);
+      this.pixels = new Uint32Array(this.image.data.buffer);
+      this.line = new Uint32Array(width);
+      this.use = new Float32Array(width);
+      this.unused = new Float32Array(width);
+    }
+    const {palette, rows, view} = this.app;
+    this.pixels.fill(palette.back);
+    for (const row of rows.list) {
+      if (row.kind === "device") this.#paintDevice(row, view.scroll, ratio, width, height);
+    }
+    this.context.putImageData(this.image, left, top);
+  }
+
+  // The lanes of a device that are seen, and, as a column for each pixel, how many of them are busy.
+  #paintDevice(head, scroll, ratio, width, height) {
+    const edges = (row) => [Math.round((row.top - scroll) * ratio), Math.round((row.top + row.height - scroll) * ratio)];
+    const is_seen = ([first, last]) => last > 0 && first < height;
+    const shows_use = is_seen(edges(head));
+    this.use.fill(0);
+    for (const row of head.lanes) {
+      const [first, last] = edges(row), is_lane_seen = is_seen([first, last]), is_lane = row.kind === "lane";
+      if (!is_lane_seen && !(shows_use && is_lane)) continue;
+      this.#paintLane(row, is_lane ? this.use : this.unused, is_lane_seen);
+      const end = Math.min(last - Math.round(ratio), height);
+      for (let y = Math.max(first, 0); is_lane_seen && y < end; ++y) this.pixels.set(this.line, y * width);
+    }
+    if (shows_use) this.#paintUse(head, width, height, edges(head)[1]);
+  }
+
+  #paintLane(row, use, is_seen) {
+    const {trace, view, palette} = this.app;
+    const from = this.texts.length;
+    if (is_seen) this.line.fill(palette.lane);
+    Lane.paint(trace, row.lane, view, palette, is_seen ? this.line : null, use, is_seen ? this.texts : null);
+    for (let i = from; i < this.texts.length; ++i) this.texts[i].y = Marks.TOP + row.top + row.height - 4 - view.scroll;
+  }
+
+  #paintUse(head, width, height, last) {
+    const lanes = Math.max(1, head.lanes.filter((row) => row.kind === "lane").length);
+    const most = head.height * devicePixelRatio - 4;
+    for (let x = 0; x < width; ++x) {
+      const share = Math.min(1, this.use[x] / lanes);
+      const rise = share > 0 ? Math.max(1, Math.round(share * most)) : 0;
+      for (let y = Math.max(last - 2 - rise, 0); y < Math.min(last - 2, height); ++y) this.pixels[y * width + x] = this.app.palette.use;
+    }
+  }
+
+  #drawTexts(ratio) {
+    const {context} = this, {trace} = this.app;
+    context.fillStyle = this.app.palette.dark ? "#ffffff" : "#101318";
+    for (const {place, left, right, y} of this.texts) {
+      const letters = Math.floor(((right - left) / ratio - 6) / 6);
+      const name = trace.name(place);
+      const text = name.length <= letters ? name : trace.op(place) || name;
+      if (letters > 2) context.fillText(text.slice(0, letters), Marks.GUTTER + left / ratio + 3, y);
+    }
+  }
+
+  #drawGutter(height) {
+    const {context} = this, {palette, rows, view} = this.app;
+    context.fillStyle = palette.css.back;
+    context.fillRect(0, 0, Marks.GUTTER, height);
+    context.fillRect(0, 0, this.canvas.clientWidth, Marks.TOP);
+    for (const row of rows.list) {
+      const top = Marks.TOP + row.top - view.scroll;
+      if (top + row.height < Marks.TOP + 4 || top > height) continue;
+      const is_head = row.kind === "task" || row.kind === "device";
+      context.fillStyle = is_head ? palette.css.text : palette.css.faint;
+      if (row.kind !== "receives" || row.text) context.fillText(row.text, is_head ? 8 : 20, top + row.height - 4, Marks.GUTTER - (is_head ? 12 : 24));
+    }
+    context.fillStyle = palette.css.back;
+    context.fillRect(0, 0, Marks.GUTTER, Marks.TOP);
+  }
+}

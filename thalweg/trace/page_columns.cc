@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/trace/page_columns.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <vector>
+
+#include "thalweg/proto/json_writer.h"
+#include "thalweg/trace/span_index.h"
+
+namespace thalweg {
+namespace {
+
+constexpr size_t kChunk = size_t{1} << 20;
+constexpr uint32_t kNowhere = UINT32_MAX;
+
+// A column of numbers, written into the page piece by piece.
+class Column {
+ public:
+  Column(std::string_view name, std::string* page) : name_(name), page_(page) {}
+  Column(const Column&) = delete;
+  Column& operator=(const Column&) = delete;
+  ~Column() { Flush(); }
+
+  void Add(uint64_t value) {
+    for (; value >= 128; value >>= 7) bytes_ += static_cast<char>(value | 128);
+    bytes_ += static_cast<char>(value);
+    if (bytes_.size() >= kChunk) Flush();
+  }
+  void AddSigned(int64_t value) {
+    Add(static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63));
+  }
+
+ private:
+  void Flush() {
+    if (bytes_.empty()) return;
+    *page_ += "<script type=\"text/plain\" data-column=\"";
+    *page_ += name_;
+    *page_ += "\">" + Base64(bytes_) + "</script>\n";
+    bytes_.clear();
+  }
+
+  const std::string_view name_;
+  std::string* const page_;
+  std::string bytes_;
+};
+
+class PageColumns {
+ public:
+  PageColumns(const Trace& trace, std::string* page)
+      : trace_(trace), page_(page), order_(trace.spans.size()), place_(trace.spans.size()) {
+    std::iota(order_.begin(), order_.end(), 0);
+    std::stable_sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
+      const TraceSpan &x = trace.spans[a], &y = trace.spans[b];
+      return std::tie(x.device, x.lane, x.start) < std::tie(y.device, y.lane, y.start);
+    });
+    for (size_t i = 0; i < order_.size(); ++i) place_[order_[i]] = static_cast<uint32_t>(i);
+  }
+
+  void Append() {
+    AppendRows();
+    AppendTimes();
+    AppendLabels();
+    AppendExtras();
+    AppendCauses();
+    AppendTransfers();
+  }
+
+ private:
+  const TraceSpan& At(size_t place) const { return trace_.spans[order_[place]]; }
+  bool BeginsRow(size_t place) const {
+    return place == 0 || At(place).device != At(place - 1).device ||
+           At(place).lane != At(place - 1).lane;
+  }
+
+  // Lanes, with the place of their first span; a row ends where the next one begins.
+  void AppendRows() {
+    JsonWriter json;
+    json.BeginObject().Key("spans").Number(order_.size()).Key("rows").BeginList();
+    for (size_t i = 0; i < order_.size(); ++i) {
+      if (!BeginsRow(i)) continue;
+      const TraceSpan& first = At(i);
+      const bool receives = first.lane >= trace_.devices[first.device].lanes;
+      json.BeginObject().Key("device").Number(first.device).Key("lane").Number(first.lane);
+      json.Key("receives").Bool(receives).Key("first").Number(i).EndObject();
+    }
+    json.EndList().EndObject();
+    AppendPageJson("rows", json.Take(), page_);
+  }
+
+  void AppendTimes() {
+    {
+      Column gaps("gap", page_);
+      int64_t end = 0;
+      for (size_t i = 0; i < order_.size(); ++i) {
+        gaps.AddSigned(At(i).start - (BeginsRow(i) ? 0 : end));
+        end = At(i).end;
+      }
+    }
+    Column times("time", page_);
+    for (size_t i = 0; i < order_.size(); ++i) {
+      times.Add(static_cast<uint64_t>(At(i).end - At(i).start));
+    }
+  }
+
+  // A label is a node with its operation and kind; those that many spans have come first.
+  void AppendLabels() {
+    using Label = std::tuple<uint32_t, uint32_t, SpanKind>;
+    const auto label_of = [](const TraceSpan& span) {
+      const bool has_key = span.kind == SpanKind::kTransfer && span.edge != 0;
+      return Label(has_key ? span.edge : span.name, span.op, span.kind);
+    };
+    std::map<Label, uint32_t> numbers;
+    for (const TraceSpan& span : trace_.spans) ++numbers[label_of(span)];
+    std::vector<std::pair<uint32_t, Label>> labels;
+    for (const auto& [label, count] : numbers) labels.emplace_back(count, label);
+    std::stable_sort(labels.begin(), labels.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    JsonWriter json;
+    json.BeginList();
+    for (size_t i = 0; i < labels.size(); ++i) {
+      const auto& [name, op, kind] = labels[i].second;
+      numbers[labels[i].second] = static_cast<uint32_t>(i);
+      json.BeginList().Text(trace_.texts[name]).Text(trace_.texts[op]);
+      json.Number(static_cast<int>(kind)).EndList();
+    }
+    json.EndList();
+    AppendPageJson("labels", json.Take(), page_);
+    Column column("label", page_);
+    for (size_t i = 0; i < order_.size(); ++i) column.Add(numbers[label_of(At(i))]);
+  }
+
+  // Columns that not every trace has.
+  void AppendExtras() {
+    const auto append = [&](const char* name, const auto& value_of) {
+      const auto is_set = [&](const TraceSpan& span) { return value_of(span) > 0; };
+      if (std::none_of(trace_.spans.begin(), trace_.spans.end(), is_set)) return;
+      Column column(name, page_);
+      for (size_t i = 0; i < order_.size(); ++i) {
+        column.Add(static_cast<uint64_t>(std::max<int64_t>(value_of(At(i)), 0)));
+      }
+    };
+    append("waited", [](const TraceSpan& span) { return span.start - span.scheduled; });
+    append("bytes", [](const TraceSpan& span) { return span.bytes; });
+  }
+
+  // The place of what a span waited for last, as a difference from its own; 0: not known.
+  void AppendCauses() {
+    if (trace_.facts.empty()) return;
+    std::vector<uint32_t> causes(order_.size(), kNowhere);
+    for (uint32_t step = 0; step < trace_.steps.size(); ++step) {
+      const SpanIndex index(trace_, step);
+      for (size_t i = trace_.steps[step].first; i < trace_.steps[step].last; ++i) {
+        const SpanCause cause = index.CauseOf(static_cast<int64_t>(i));
+        int64_t span = cause.span;
+        if (cause.transfer >= 0) {
+          const TraceTransfer& transfer = trace_.transfers[static_cast<size_t>(cause.transfer)];
+          span = transfer.receiver >= 0 ? transfer.receiver : transfer.sender;
+        }
+        if (span >= 0) causes[place_[i]] = place_[static_cast<size_t>(span)];
+      }
+    }
+    Column column("cause", page_);
+    for (size_t i = 0; i < causes.size(); ++i) {
+      column.AddSigned(causes[i] == kNowhere ? 0 : int64_t{causes[i]} - static_cast<int64_t>(i));
+    }
+  }
+
+  void AppendTransfers() {
+    JsonWriter json;
+    json.BeginList();
+    const auto place_of = [&](int64_t span) {
+      return span < 0 ? int64_t{-1} : int64_t{place_[static_cast<size_t>(span)]};
+    };
+    for (const TraceTransfer& transfer : trace_.transfers) {
+      json.BeginList().Number(place_of(transfer.sender)).Number(place_of(transfer.receiver));
+      json.Number(transfer.sent).Number(transfer.arrived).Number(transfer.bytes);
+      json.Number(transfer.from).Number(transfer.to);
+      json.Text(trace_.texts[transfer.edge]).EndList();
+    }
+    json.EndList();
+    AppendPageJson("transfers", json.Take(), page_);
+  }
+
+  const Trace& trace_;
+  std::string* const page_;
+  std::vector<uint32_t> order_;  // spans, by place
+  std::vector<uint32_t> place_;  // of each span
+};
+
+}  // namespace
+
+void AppendPageColumns(const Trace& trace, std::string* page) { PageColumns(trace, page).Append(); }
+
+void AppendPageJson(std::string_view id, std::string_view json, std::string* page) {
+  *page += "<script type=\"application/json\" id=\"";
+  *page += id;
+  *page += "\">";
+  for (const char c : json) {
+    if (c == '<') {
+      *page += "\\u003c";
+    } else {
+      *page += c;
+    }
+  }
+  *page += "</script>\n";
+}
+
+}  // namespace thalweg

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of a trace: what it holds. What it shows is tested in a browser (tests/tensorboard).
+#include "thalweg/trace/trace_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "thalweg/trace/test_step.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string BytesOfBase64(const std::string& text) {
+  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    if (c == '=') break;
+    bits = bits << 6 | static_cast<uint32_t>(digits.find(c));
+    count += 6;
+    if (count >= 8) bytes += static_cast<char>(bits >> (count -= 8));
+  }
+  return bytes;
+}
+
+// The numbers of a column, from all of its elements.
+std::vector<int64_t> ColumnOf(const std::string& page, const std::string& name, bool is_signed) {
+  const std::string head = "<script type=\"text/plain\" data-column=\"" + name + "\">";
+  std::vector<int64_t> values;
+  for (size_t at = page.find(head); at != std::string::npos; at = page.find(head, at + 1)) {
+    const size_t begin = at + head.size();
+    uint64_t value = 0;
+    int shift = 0;
+    for (const char c : BytesOfBase64(page.substr(begin, page.find('<', begin) - begin))) {
+      const auto byte = static_cast<uint8_t>(c);
+      value |= uint64_t{byte & 127U} << shift;
+      shift += 7;
+      if (byte > 127) continue;
+      const auto plain = static_cast<int64_t>(value >> 1);
+      values.push_back(!is_signed       ? static_cast<int64_t>(value)
+                       : value % 2 == 0 ? plain
+                                        : -plain - 1);
+      value = 0;
+      shift = 0;
+    }
+  }
+  return values;
+}
+
+std::string JsonOf(const std::string& page, const std::string& id) {
+  const std::string head = "<script type=\"application/json\" id=\"" + id + "\">";
+  const size_t begin = page.find(head) + head.size();
+  return page.substr(begin, page.find('<', begin) - begin);
+}
+
+TEST(TracePageTest, ColumnsHoldEverySpan) {
+  TestStep step;
+  step.Node(kWorker, "a", "Op", 0, 10);
+  step.Node(kWorker, "b", "Op", 5, 400, 2);  // overlaps the first: another lane
+  step.Node(kWorker, "a", "Op", 12, 20);
+  step.Node(kPs, "c", "Other", 1, 3);
+  const std::string page = TracePage(*step.Finished());
+  EXPECT_THAT(JsonOf(page, "rows"), HasSubstr("\"spans\": 4"));
+  EXPECT_THAT(ColumnOf(page, "gap", true), ElementsAre(0, 2000, 5000, 1000));
+  EXPECT_THAT(ColumnOf(page, "time", false), ElementsAre(10'000, 8000, 395'000, 2000));
+  EXPECT_THAT(ColumnOf(page, "waited", false), ElementsAre(0, 0, 3000, 0));
+  const std::vector<int64_t> labels = ColumnOf(page, "label", false);
+  EXPECT_EQ(labels[0], 0) << "what is there most often has the shortest number";
+  EXPECT_EQ(labels[1], 0);
+  EXPECT_THAT(ColumnOf(page, "bytes", false), ElementsAre());
+}
+
+TEST(TracePageTest, CausesAreWhatCameLast) {
+  TestStep step;
+  step.Node(kWorker, "a", "Op", 0, 10).Node(kWorker, "b", "Op", 0, 30);
+  step.Node(kWorker, "c", "Op", 31, 40);
+  step.GraphNode(0, "a", "Op", {});
+  step.GraphNode(0, "b", "Op", {});
+  Message* node = step.GraphNode(0, "c", "Op", {"a", "b"});
+  node->SetString(pb::NodeDef::kDevice, kWorker);
+  const std::string page = TracePage(*step.Finished());
+  // Lanes: a, c; b. So c has the place 1, b the place 2.
+  EXPECT_THAT(ColumnOf(page, "cause", true), ElementsAre(0, 1, 0));
+}
+
+TEST(TracePageTest, NamesAreNeverMarkup) {
+  TestStep step;
+  const std::string hostile = "</script><img src=x onerror=alert(1)>";
+  step.Node(kWorker, hostile, hostile, 0, 10);
+  step.Node(kWorker + hostile, "<!--<script>", "Op", 0, 10);
+  const std::string page = TracePage(*step.Finished());
+  EXPECT_THAT(page, HasSubstr("\\u003c/script>\\u003cimg src=x"));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, Not(HasSubstr("<!--<script>")));
+}
+
+TEST(TracePageTest, ThePageNeedsNothingElse) {
+  const std::string page = TracePage(*TestStep().Node(kWorker, "a", "Op", 0, 10).Finished());
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  for (const char* outside : {"http:", "https:", "src=\"", "href=\"", "@import", "url("}) {
+    EXPECT_THAT(page, Not(HasSubstr(outside)));
+  }
+  EXPECT_THAT(page, HasSubstr("</html>"));
+}
+
+}  // namespace
+}  // namespace thalweg
