@@ -21,6 +21,7 @@ def cluster_with_a_device(monkeypatch, tmp_path):
     """The targets of worker:0 and worker:1; only the latter has a fake device, which is lost once the file `gone` is there."""
     ports = free_ports(2)
     spec = {"worker": [f"127.0.0.1:{port}" for port in ports]}
+    monkeypatch.delenv("THALWEG_DEVICE_COUNT", raising=False)
     servers = [tf.train.Server(spec, "worker", 0)]
     monkeypatch.setenv("THALWEG_DEVICE_COUNT", "FAKE=1")
     monkeypatch.setenv("THALWEG_FAKE_DEVICE_GONE", str(tmp_path / "gone"))
