@@ -210,7 +210,7 @@ dev_tsan() { dev_setup tests; tools/sanitize.sh tsan "$@"; }
 
 dev_fuzz() {
   local name
-  [[ ${1:-60} =~ ^[0-9]+$ ]] || usage_error "SECONDS is a whole number, got '$1'"
+  [[ ${1:-60} =~ ^([0-9]+|fixed)$ ]] || usage_error "SECONDS is a whole number or 'fixed', got '$1'"
   for name in "${@:2}"; do
     [[ $name = parsers || -d tests/fuzz/$name ]] || usage_error "no fuzzer '$name'; there are: $(cd tests/fuzz && echo */)"
   done

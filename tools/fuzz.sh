@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # fuzz.sh SECONDS [NAME...]: builds fuzzers with clang's libFuzzer and runs them one after another, SECONDS in all, each beginning
-# with its committed corpus tests/fuzz/NAME/. Without names all of them; `parsers` stands for all but `services` and `kernels`, which
+# with its committed corpus tests/fuzz/NAME/ and what earlier runs have left in build/fuzz/corpus/NAME/. With `fixed` for SECONDS each
+# tries the committed corpus and 1000 inputs made of it, the same each time: a commit passes .ci/run always or never. Without names all of them; `parsers` stands for all but `services` and `kernels`, which
 # need the whole machine built (14 minutes on two cores) and come last, as a step of their own. What a fuzzer finds is left in
 # build/fuzz/found/ with the command that repeats it.
 #
@@ -31,8 +32,10 @@ else
     fi
   done
 fi
-each=$((seconds / ${#names[@]}))
-[[ $each -ge 1 ]] || each=1
+if [[ $seconds != fixed ]]; then
+  each=$((seconds / ${#names[@]}))
+  [[ $each -ge 1 ]] || each=1
+fi
 
 seconds_left() { echo $((${THALWEG_BUILD_UNTIL:-$(($(date +%s) + 86400))} - $(date +%s))); }
 build() {  # build NAME...
@@ -48,10 +51,22 @@ quietly() {  # quietly LOG COMMAND...: how much was tried, or the end of the log
 }
 export -f quietly
 run() {  # run NAME
-  mkdir -p "build/fuzz/corpus/$1" build/fuzz/found
-  python3 tools/counted.py "fuzz $1" -- bash -c 'quietly "$@"' - "build/fuzz/$1.log" "build/fuzz/bin/$1_fuzz" \
-    -max_total_time="$each" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="build/fuzz/found/$1-" \
-    "build/fuzz/corpus/$1" "tests/fuzz/$1"
+  local corpus=build/fuzz/corpus/$1 how=() plain_layout=() inputs=()
+  if [[ $seconds = fixed ]]; then
+    # What would differ from run to run: what earlier ones have found, the order of files in a folder, and addresses, which are told
+    # apart where they are compared (-use_cmp).
+    corpus=build/fuzz/fixed/$1
+    rm -rf "$corpus"
+    mapfile -t inputs < <(find "tests/fuzz/$1" -type f | LC_ALL=C sort)
+    (IFS=, && echo "${inputs[*]}" >"build/fuzz/$1.inputs")
+    how=(-seed=1 -runs=$((${#inputs[@]} + 1000)) -use_cmp=0 -seed_inputs="@build/fuzz/$1.inputs" -max_total_time=600)
+    setarch "$(uname -m)" -R true 2>/dev/null && plain_layout=(setarch "$(uname -m)" -R)
+  else
+    how=(-max_total_time="$each" "tests/fuzz/$1")
+  fi
+  mkdir -p "$corpus" build/fuzz/found
+  python3 tools/counted.py "fuzz $1" -- bash -c 'quietly "$@"' - "build/fuzz/$1.log" "${plain_layout[@]}" "build/fuzz/bin/$1_fuzz" \
+    -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="build/fuzz/found/$1-" "$corpus" "${how[@]}"
 }
 
 failed=0

@@ -84,7 +84,7 @@ def test_what_is_missing_says_so(tmp_path):
         import tensorflow as tf
         from tensorflow.python.ops.ragged import ragged_dispatch
         for attempt in ("import tensorflow.python.no_such_module", "import tensorflow.saver",
-                        "from tensorflow.python.ops import no_such_name", "ragged_dispatch.RaggedDispatcher()", "tf.profiler.profile()",
+                        "from tensorflow.python.ops import no_such_name", "ragged_dispatch.RaggedDispatcher()", "tf.tpu.rewrite()",
                         "from tensorflow.contrib import tensor_forest", "tf.contrib.tensor_forest.no_such_name"):
             try:
                 exec(attempt)
@@ -97,7 +97,7 @@ def test_what_is_missing_says_so(tmp_path):
         "No module named 'tensorflow.saver' in TensorFlow 1.15, for which Thalweg stands in",
         "cannot import name 'no_such_name' from 'tensorflow.python.ops'",
         "tensorflow.python.ops.ragged.ragged_dispatch.RaggedDispatcher of TensorFlow 1.15 is not implemented in Thalweg",
-        "tf.profiler.profile of TensorFlow 1.15 is not implemented in Thalweg",
+        "tf.tpu.rewrite of TensorFlow 1.15 is not implemented in Thalweg",
         "tf.contrib.tensor_forest of TensorFlow 1.15 is not implemented in Thalweg",
         "tf.contrib.tensor_forest has no 'no_such_name'"]
 

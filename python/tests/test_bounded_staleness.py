@@ -88,10 +88,13 @@ def test_a_replica_sleeps_when_it_is_too_far_ahead(targets):
 
 def test_a_deadline_ends_a_sleep_and_what_is_left_of_it_wakes_nobody(targets):
     with Replicas(targets[0], 0, targets[1]) as r:
-        for _ in range(2):
-            with pytest.raises(tf.errors.DeadlineExceededError):
-                r.train(0, options=tf.RunOptions(timeout_in_ms=300))
-        assert r.get("steps") == [2, 0]
+        for made in (1, 2):
+            for milliseconds in (300, 3000, 30000):  # a deadline may also be over before the step is made
+                with pytest.raises(tf.errors.DeadlineExceededError):
+                    r.train(0, options=tf.RunOptions(timeout_in_ms=milliseconds))
+                if r.get("steps") == [made, 0]:
+                    break
+            assert r.get("steps") == [made, 0]
         r.train(1, 2)  # tells the first sleeper, who is not there any more; both are even now
         assert r.get("steps") == [2, 2]
         third = threading.Thread(target=r.train, args=(0,), daemon=True)

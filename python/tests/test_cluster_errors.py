@@ -4,7 +4,6 @@ live on."""
 import contextlib
 import socket
 import threading
-import time
 
 import pytest
 import thalweg as tf
@@ -103,11 +102,9 @@ def test_feeds_of_the_wrong_kind_are_refused(cluster):
 def test_an_address_where_nobody_listens_is_named():
     port, nobody = free_ports(2)
     server = tf.train.Server({"worker": [f"127.0.0.1:{port}"], "ps": [f"127.0.0.1:{nobody}"]}, "worker", 0)
-    begun = time.monotonic()
     with pytest.raises(tf.errors.OpError, match=f"(?s)/job:ps/replica:0/task:0 at 127.0.0.1:{nobody}.*refused") as caught:
         tf.Session(server.target, config=config()).run(tf.constant(1.0))
     assert caught.value.error_code in (tf.errors.UNAVAILABLE, tf.errors.DEADLINE_EXCEEDED)
-    assert time.monotonic() - begun < 30
     with tf.Session(server.target, config=config(5000, device_filters=["/job:worker"])) as session:
         assert session.run(tf.constant(1.0)) == 1
     server.stop()

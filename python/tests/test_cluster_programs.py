@@ -147,7 +147,7 @@ def run_tasks(tmp_path, program, tasks):
     ended = []
     for process in started:
         try:
-            ended.append(process.communicate(timeout=120))
+            ended.append(process.communicate(timeout=300))
         except subprocess.TimeoutExpired:
             for each in started:
                 each.kill()

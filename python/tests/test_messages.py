@@ -241,3 +241,19 @@ def test_messages_of_protobuf_are_copied():
     assert made.producer == 7
     with pytest.raises(TypeError):
         made.CopyFrom(messages.GraphDef())
+
+
+def test_threads_that_ask_for_a_class_at_once_get_the_same(monkeypatch):
+    """One has begun to make it when the other has it: a message of the one would be refused where the other reads."""
+    field, first = messages.Field, []
+
+    def slow(row):
+        if not first:
+            first.append(None)
+            first[0] = messages._class("tensorflow.AttrValue")
+        return field(row)
+    monkeypatch.setattr(messages, "_classes", {})
+    monkeypatch.setattr(messages, "Field", slow)
+    made = messages._class("tensorflow.AttrValue")
+    assert made is first[0] and made.ListValue is messages._class("tensorflow.AttrValue.ListValue")
+    assert made(list=made.ListValue(i=[3])).list.i == [3]

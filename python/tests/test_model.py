@@ -172,8 +172,8 @@ WAITS_FOREVER = """saved_model_schema_version: 1 meta_graphs { meta_info_def { t
 def test_ctrl_c_ends_a_load_and_a_run(tmp_path, interruptible):
     def interrupted(call):
         timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
         with pytest.raises(KeyboardInterrupt):
+            timer.start()  # here: nobody knows how far the call is then
             call()
         timer.join()
     path = tmp_path / "saved_model.pbtxt"

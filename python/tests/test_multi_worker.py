@@ -79,7 +79,7 @@ def program(path, repeats=None, most=(None,), saves=1000, config=None):
     return [str(path / "program.py")]
 
 
-def ended(process, seconds=60):
+def ended(process, seconds=240):
     """(exit status, what it said to stderr)."""
     _, errors = process.communicate(timeout=seconds)
     return process.returncode, errors
@@ -103,7 +103,7 @@ def test_a_killed_worker_ends_the_others(tmp_path, count, killed):
 
 
 def test_a_worker_that_stands_still_is_not_waited_for_without_end(tmp_path):
-    config = "tf.ConfigProto(operation_timeout_in_ms=4000)"
+    config = "tf.ConfigProto(operation_timeout_in_ms=10000)"
     workers = cases.started(OURS, program(tmp_path, config=config), cases.workers(2), free_ports(2))
     try:
         assert workers[1].stdout.readline() == "1\n"
@@ -126,7 +126,7 @@ def test_input_that_ends_ends_all(tmp_path):
 def test_all_begin_again_where_the_chief_has_saved(tmp_path, runs):
     for most in runs:
         workers = cases.started(OURS, program(tmp_path, most=most, saves=2), cases.workers(2), free_ports(2))
-        said = [worker.communicate(timeout=60) for worker in workers]
+        said = [worker.communicate(timeout=240) for worker in workers]
         assert [worker.returncode for worker in workers] == [0, 0], said
         steps = [step for end in most for step in ((1, 2, 3, 4) if end == 4 else (1, 2))]
         assert [out.split() for out, _ in said] == [[str(step) for step in steps]] * 2

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 
+import deadlines
 import numpy as np
 import pytest
 
@@ -91,8 +92,8 @@ def test_padding_and_priorities(sess):
 
 def test_a_deadline_says_who_waits_for_what(sess):
     q = tw.FIFOQueue(3, tw.int32, shapes=[[]], name="empty")
-    with pytest.raises(tw.errors.DeadlineExceededError, match=r"'empty_Dequeue' for queue 'empty' \(FIFOQueue, 0 of 3"):
-        sess.run(q.dequeue(), options=tw.RunOptions(timeout_in_ms=300))
+    taken = q.dequeue()
+    deadlines.says(r"'empty_Dequeue' for queue 'empty' \(FIFOQueue, 0 of 3", lambda options: sess.run(taken, options=options))
     sess.run(q.enqueue_many([[1, 2]]))
     with pytest.raises(tw.errors.DeadlineExceededError):
         sess.run(q.dequeue_many(3), options=tw.RunOptions(timeout_in_ms=300))
@@ -109,9 +110,18 @@ def test_a_coordinator_does_not_wait_for_threads_that_never_began():
 
 def test_ctrl_c_ends_a_dequeue_that_waits(sess, interruptible):
     q = tw.FIFOQueue(3, tw.int32, shapes=[[]])
-    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begun = threading.Event()
+    with tw.control_dependencies([tw.py_func(begun.set, [], [])]):
+        taken = q.dequeue()
+
+    def interrupt():
+        begun.wait(60)
+        os.kill(os.getpid(), signal.SIGINT)
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     with pytest.raises(KeyboardInterrupt):
-        sess.run(q.dequeue())
+        sess.run(taken)
+    thread.join()
     sess.run(q.enqueue(4))
     assert sess.run(q.dequeue()) == 4
 
@@ -119,7 +129,9 @@ def test_ctrl_c_ends_a_dequeue_that_waits(sess, interruptible):
 def test_closing_the_session_ends_what_waits():
     with tw.Graph().as_default():
         q = tw.FIFOQueue(3, tw.int32, shapes=[[]])
-        take = q.dequeue()
+        begun = threading.Event()
+        with tw.control_dependencies([tw.py_func(begun.set, [], [])]):
+            take = q.dequeue()
         session, errors = tw.Session(), []
 
         def wait():
@@ -129,8 +141,9 @@ def test_closing_the_session_ends_what_waits():
                 errors.append(error)
         thread = threading.Thread(target=wait)
         thread.start()
+        assert begun.wait(60)
         session.close()
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive() and len(errors) == 1
 
 

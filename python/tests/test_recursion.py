@@ -134,15 +134,17 @@ def test_deadlines_and_cancellations_end_recursion():
     with tw.Session() as session:
         with pytest.raises(tw.errors.DeadlineExceededError):
             session.run(y, {"n:0": 60}, options=tw.RunOptions(timeout_in_ms=100))
-        failed = []
+        failed, begun = [], threading.Event()
+        begin = tw.py_func(begun.set, [], [])
 
         def run():
             try:
-                session.run(y, {"n:0": 60})
+                session.run([y, begin], {"n:0": 60})
             except tw.errors.OpError as error:
                 failed.append(error)
         running = threading.Thread(target=run)
         running.start()
+        assert begun.wait(60)
     running.join()
     assert isinstance(failed[0], tw.errors.CancelledError), failed
 

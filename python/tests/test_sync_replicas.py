@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synchronous replicas: SyncReplicasOptimizer, where variables live, and where the core's nodes run (papers B4.4)."""
+import queue
 import threading
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import thalweg as tf
 from test_server import three_servers  # noqa: F401  (the fixture `cluster`)
 from thalweg.contrib import training as contrib_training
+from thalweg.training import sync_replicas
 
 
 def replica(task, aggregated=2, total=2, **options):
@@ -85,6 +87,37 @@ def test_a_replica_that_ends_leaves_nobody_waiting_for_its_gradient(cluster, fir
         r, waiting = sessions[1 - first]
         all_of([sessions[first][1].close, lambda: waiting.run(r["train"], {r["x"]: [1.0, 3.0], r["ids"]: [0]})])
         waiting.close()
+
+
+def test_a_replica_that_comes_after_its_chief_has_failed_says_so_and_goes_on_with_the_next(cluster, monkeypatch):
+    """The chief fails in its first step, before the other has a session: that one finds tokens, uses them up and waits."""
+    said = queue.Queue()
+    monkeypatch.setattr(sync_replicas, "_LONG", 0.2)
+    monkeypatch.setattr(sync_replicas.tw_logging, "warning", lambda text, *values: said.put(text % values))
+
+    def session_of(task):
+        graph, r = replica(task)
+        with graph.as_default():
+            return r, tf.train.MonitoredTrainingSession(cluster[0 if task == 0 else 2].target, task == 0, max_wait_secs=60, hooks=[
+                r["sync"].make_session_run_hook(task == 0), tf.train.StopAtStepHook(last_step=5)])
+
+    def train(r, session):
+        with session:
+            while not session.should_stop():
+                session.run(r["train"], {r["x"]: [1.0, 3.0], r["ids"]: [0]})
+
+    r, chief = session_of(0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="indices"), chief:
+        chief.run(r["train"], {r["x"]: [1.0, 3.0], r["ids"]: [99]})
+    late = threading.Thread(target=lambda: train(*session_of(1)), daemon=True)
+    late.start()
+    words = said.get(timeout=120)
+    while "2 of 2 gradients are there: has the chief ended" not in words:  # until the tokens of the beginning are used up
+        words = said.get(timeout=120)
+    assert "must apply the gradients of 2 replicas for step 0" in words and late.is_alive()
+    train(*session_of(0))
+    late.join(120)
+    assert not late.is_alive()
 
 
 def test_a_late_gradient_is_dropped_and_counted(cluster):

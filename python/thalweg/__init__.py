@@ -40,6 +40,7 @@ messages
 metrics
 nest
 nn
+profiler
 python_io
 ragged
 raw_ops

@@ -431,12 +431,12 @@ def _class(full_name):
             members.update(_enum(name))
     for field in ordered:
         members[field.name.upper() + "_FIELD_NUMBER"] = field.number
-    made = _classes[full_name] = type(full_name.rpartition(".")[2], (Message,), members)
     for name in TABLE:
         prefix, _, last = name.rpartition(".")
         if prefix == full_name and _is_message(name):
-            setattr(made, last, _class(name))
-    return made
+            members[last] = _class(name)
+    made = type(full_name.rpartition(".")[2], (Message,), members)
+    return _classes.setdefault(full_name, made)  # another thread may have made it meanwhile: there is one class of a message
 
 
 def __getattr__(name):

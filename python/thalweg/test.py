@@ -62,12 +62,12 @@ _temporary = []
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: object = None) -> bool:
-    """Whether there is a GPU: no."""
-    return False
+    """Whether this process has a GPU; none is CUDA's, so none has what is asked of one."""
+    return not cuda_only and min_cuda_compute_capability is None and gpu_device_name() != ""
 
 
 def is_built_with_cuda() -> bool:
-    """Whether this can use GPUs: no."""
+    """Whether this can use CUDA or ROCm: no; GPUs are OpenCL's."""
     return False
 
 
@@ -75,8 +75,9 @@ is_built_with_gpu_support = is_built_with_rocm = is_built_with_cuda
 
 
 def gpu_device_name() -> str:
-    """The name of the GPU: "", for there is none."""
-    return ""
+    """The name of the first GPU of this process; "" where there is none."""
+    from thalweg.graph.device_lib import list_local_devices
+    return next((device.name for device in list_local_devices() if device.device_type == "GPU"), "")
 
 
 def test_src_dir_path(relative_path: str) -> str:

@@ -65,10 +65,12 @@ def name(row):
 def of_their_own():
     """Rows that are played each by a file of its own."""
     full = Row(MACHINES, "master", "saving a checkpoint", "disk full", ("RESOURCE_EXHAUSTED",), ("saving 'w'", "cannot write"), AT_ONCE)
-    # A master places nodes on accelerators of its own task alone.
-    lost = Row(MACHINES, "master", "in a step", "device lost", ("UNAVAILABLE",),
-               ("device /job:worker/replica:0/task:0/device:FAKE:0 is lost", "[[", "on /job:worker/replica:0/task:0/device:FAKE:0; inputs"), AT_ONCE)
-    return [full, lost]
+    return [full, *(_lost_device(role, task) for role, task in (("master", 0), ("worker", 1)))]
+
+
+def _lost_device(role, task):
+    device = f"/job:worker/replica:0/task:{task}/device:FAKE:0"
+    return Row(MACHINES, role, "in a step", "device lost", ("UNAVAILABLE",), (f"device {device} is lost", "[[", f"on {device}; inputs"), AT_ONCE)
 
 
 HEAD = """# What happens when a part of a cluster fails

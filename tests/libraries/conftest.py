@@ -16,9 +16,9 @@ OTHER = os.path.join(HERE, "..", "..", ".venvs", "libraries-other", "lib", f"pyt
 def _numbers(program, folder, paths=()):
     path = folder / "program.py"
     path.write_text(textwrap.dedent(program))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, *filter(None, [os.environ.get("PYTHONPATH")])])}
-    done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", str(path)], capture_output=True, text=True,
-                          env=environment, cwd=folder, check=False, timeout=600)
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join([*paths, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", os.path.join(HERE, "seeded.py"), str(path)], capture_output=True,
+                          text=True, env=environment, cwd=folder, check=False, timeout=1200)
     assert done.returncode == 0, done.stderr[-4000:]
     return [float(number) for number in re.findall(r"[-+\d.e]+", done.stdout.strip().splitlines()[-1])]
 

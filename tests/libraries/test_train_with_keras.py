@@ -16,6 +16,6 @@ def test_each_block(tmp_path):
     assert len(programs) == len(said) == 8
     (tmp_path / "program.py").write_text("".join(f"{text}print({END!r})\n" for text in programs))
     done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", "program.py"], capture_output=True, text=True, check=False,
-                          cwd=tmp_path, timeout=300)
+                          cwd=tmp_path, timeout=600)
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout.split(END + "\n")[:-1] == said

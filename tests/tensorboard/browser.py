@@ -46,7 +46,7 @@ class Browser:
         os.close(self._reader)
         os.close(self._writer)
 
-    def ask(self, method, seconds=60, **parameters):
+    def ask(self, method, seconds=240, **parameters):
         """The answer to a message; what the browser tells meanwhile is passed over."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
@@ -77,7 +77,7 @@ class Browser:
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
-    def wait_for_text(self, *wanted, seconds=15):
+    def wait_for_text(self, *wanted, seconds=240):
         """Until the page shows all of these; what it shows."""
         end = time.monotonic() + seconds
         while True:

@@ -22,7 +22,7 @@ def logs(tmp_path_factory):
     import log_directory
     folder = str(tmp_path_factory.mktemp("logs"))
     log_directory.write(folder)
-    subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", os.path.join(HERE, "plugin_programs.py"), folder], check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", os.path.join(HERE, "plugin_programs.py"), folder], check=True, timeout=600)
     return folder
 
 
@@ -36,7 +36,7 @@ class Board:
                                           "--load_fast", loader, "--samples_per_plugin", "images=100", "--reload_interval", "1"],
                                          env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         said, self.url = [], None
-        stop = threading.Timer(60, self._process.kill)
+        stop = threading.Timer(300, self._process.kill)
         stop.start()
         for line in self._process.stderr:
             said.append(line)
@@ -51,7 +51,7 @@ class Board:
     def close(self):
         """Ends the process."""
         self._process.terminate()
-        self._process.wait(30)
+        self._process.wait(120)
 
     def bytes(self, path, body=None, **query):
         """What it answers to /data/PATH."""
@@ -59,7 +59,7 @@ class Board:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=120) as answer:
                 return answer.read()
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{url}: {error.code} {error.read()[:300]}") from error

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a person sees (users J3): TensorBoard's pages, and Netron's of models, in a headless Chromium. Pictures are left in build/tensorboard/."""
 import os
-import socket
 
 import browser
 import netron
 import pytest
 import thalweg as tw
+from thalweg.cluster.local_cluster import free_ports
 
 # What each page has to show, beside its heading.
 PAGES = {
@@ -52,10 +52,7 @@ _NETWORK = ["pixels", "Conv2D", "seen", "Relu", "rectified", "classes/MatMul"]
                                           ("graph.pbtxt", _NETWORK), ("frozen.pb", [*_NETWORK, "〈3×3×1×4〉"]), ("model.meta", _NETWORK),
                                           ("model.index", ["kernel", "〈3×3×1×4〉", "classes"])])
 def test_netron_draws_models(chromium, models, file, wanted):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = netron.start(str(models / file), address=("127.0.0.1", port), browse=False)
+    address = netron.start(str(models / file), address=("127.0.0.1", *free_ports(1)), browse=False)
     try:
         url = f"http://{address[0]}:{address[1]}/"
         chromium.ask("Network.setCookie", name="consent", value="1", url=url)  # else it asks first

@@ -62,6 +62,7 @@ Result<ServerOptions> MakeOptions(const Message& def, const TwServerOptions& giv
   if (given.threads >= 0) options.environment.threads = given.threads;
   if (given.cpu_devices > 0) options.environment.cpu_devices = given.cpu_devices;
   ASSIGN_OR_RETURN(options.environment.device_count, DeviceCountAskedFor());
+  options.environment.LimitDevices(read.size);
   options.environment.cache_directory = CacheDirectory();
   options.environment.memory_limit = given.memory_limit;
   const auto text = [](const char* given) { return std::string(given == nullptr ? "" : given); };

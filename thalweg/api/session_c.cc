@@ -77,8 +77,8 @@ Result<SessionOptions> FollowConfig(std::string_view bytes, bool is_remote,
   ASSIGN_OR_RETURN(const OwnedMessage config, ParseMessage(pb::ConfigProto::Descriptor(), bytes));
   ASSIGN_OR_RETURN(
       const ConfigOptions read,
-      ReadConfig(*config, is_remote ? ConfigUse::kRemoteSession : ConfigUse::kLocalSession,
-                 options));
+      ReadConfig(*config, is_remote ? ConfigUse::kRemoteSession : ConfigUse::kLocalSession, options,
+                 {.device_count = (*environment)->options().device_count}));
   if (is_remote) return read.session;
   if (const std::string warning = read.Warning(); !warning.empty()) {
     (*environment)->WarnOnce(warning);

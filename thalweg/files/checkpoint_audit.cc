@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "thalweg/base/crc32c.h"
+#include "thalweg/files/missing_pieces.h"
 #include "thalweg/files/table_audit.h"
 #include "thalweg/io/bundle_entry.h"
 #include "thalweg/io/bundle_reader.h"
@@ -19,6 +20,21 @@ namespace thalweg {
 namespace {
 
 constexpr size_t kAuditReadBytes = size_t{1} << 20;
+
+// What is to be said of a tensor whose slices do not hold all of it; `why` where that is too much.
+std::string IsInPart(const std::string& name, const Shape& shape,
+                     const std::vector<TensorSlice>& slices, const Status& why) {
+  const Result<std::vector<TensorSlice>> missing = MissingPieces(shape, slices);
+  if (!missing.ok() || missing->empty()) {
+    return StrCat("tensor '", name, "': ", why.message());
+  }
+  std::string places;
+  for (const TensorSlice& box : *missing) {
+    places += StrCat(places.empty() ? "'" : ", '", box.ToString(), "'");
+  }
+  return StrCat("tensor '", name, "' of shape ", shape, " was saved in part: ", places,
+                missing->size() == 1 ? " is in no slice" : " are in no slice");
+}
 
 class BundleAuditor {
  public:
@@ -91,7 +107,7 @@ class BundleAuditor {
     }
   }
 
-  // Pieces that are all there make up their tensor.
+  // Pieces make up their tensor. One that was saved in part is whole to nobody who reads it.
   Status CheckPieces() {
     ASSIGN_OR_RETURN(const auto reader, BundleReader::Open(fs_, prefix_));
     for (const auto& [key, entry] : entries_) {
@@ -99,6 +115,8 @@ class BundleAuditor {
       const Status status = reader->CheckPieces(key);
       if (status.code() == Code::kDataLoss) {
         Tell(index_path_, std::nullopt, std::string(status.message()));
+      } else if (status.code() == Code::kNotFound) {
+        Tell(index_path_, std::nullopt, IsInPart(key, entry.shape, entry.slices, status));
       }
     }
     return OkStatus();
@@ -269,8 +287,11 @@ Result<Audit> AuditSliceFiles(FileSystem& fs, const std::string& pattern, const 
     const Result<Tensor> value = (*reader)->Read(name, *allocator);
     ++audit.records;
     if (!value.ok()) {
-      audit.Add({pattern, std::nullopt, StrCat("tensor '", name, "': ", value.status().message()),
-                 "", ""});
+      std::vector<TensorSlice> slices;
+      const SliceFileReader::Entry& entry = *(*reader)->Find(name);
+      for (const auto& [file, slice] : entry.slices) slices.push_back(slice);
+      audit.Add(
+          {pattern, std::nullopt, IsInPart(name, entry.shape, slices, value.status()), "", ""});
       continue;
     }
     RETURN_IF_ERROR(progress.Add(value->bytes()));

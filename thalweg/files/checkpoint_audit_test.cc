@@ -13,6 +13,7 @@
 #include "thalweg/io/bundle_entry.h"
 #include "thalweg/io/bundle_writer.h"
 #include "thalweg/io/fixed_int.h"
+#include "thalweg/io/slice_file_writer.h"
 #include "thalweg/io/table.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
@@ -166,6 +167,33 @@ TEST_F(CheckpointAuditTest, PiecesMakeUpTheirTensor) {
   const Audit other = audit(tail, DType::kInt32);
   ASSERT_EQ(other.num_damages, 1u) << AuditJson(other);
   EXPECT_THAT(other.damages[0].what, HasSubstr("its slice '4,4' of type int32"));
+}
+
+// As where a partitioned variable is saved without one of its parts.
+TEST_F(CheckpointAuditTest, WhatIsMissingOfATensorInPartIsNamed) {
+  WriteSmall();
+  WriteAt(BundleDataPath(Path("m"), 0, 1), std::string(16, '\0'));
+  const TensorSlice middle{{{2, 4}}};
+  WriteRows({{"w", Entry(DType::kFloat, 0, 8, "", {middle})},
+             {SliceKey("w", middle), Entry(DType::kFloat, 0, 4, std::string(16, '\0'))}});
+  const Audit audit = *AuditCheckpoint(fs_, Path("m"));
+  ASSERT_EQ(audit.num_damages, 1u) << AuditJson(audit);
+  EXPECT_EQ(audit.damages[0].what,
+            "tensor 'w' of shape [8] was saved in part: '0,2', '6,2' are in no slice");
+}
+
+TEST_F(CheckpointAuditTest, WhatIsMissingOfATensorInPartIsNamedInFormatV1Too) {
+  auto writer = *SliceFileWriter::Create(fs_, Path("old"));
+  const TensorSlice head{{{0, 2}, {}}};
+  ASSERT_TRUE(
+      writer
+          ->AddSlice("w", Shape{6, 2}, head, Tensor::Of<float>(std::vector<float>(4), Shape{2, 2}))
+          .ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  const Audit audit = *AuditCheckpoint(fs_, Path("old"));
+  ASSERT_EQ(audit.num_damages, 1u) << AuditJson(audit);
+  EXPECT_EQ(audit.damages[0].what,
+            "tensor 'w' of shape [6,2] was saved in part: '2,4:-' is in no slice");
 }
 
 TEST_F(CheckpointAuditTest, StringLengthsAddUpToTheBytes) {

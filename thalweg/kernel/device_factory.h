@@ -30,6 +30,10 @@ struct DeviceRequest {
   // How many of other types, where somebody has said; a type that is not named: as the factory
   // likes.
   std::map<std::string, int> device_count = {};
+  // Which cards GPU:0, GPU:1, ... are, by their numbers on this machine; empty: the first ones.
+  std::vector<int> visible_gpus = {};
+  // What part of its memory the tensors of a GPU may take.
+  double gpu_memory_fraction = 1;
   uint64_t incarnation = 0;     // of this life of the task
   AllocatorPtr host_allocator;  // with the environment's cap
   // Where a device may keep what it has compiled, for the next process; empty: nowhere.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <span>
 #include <string_view>
 #include <unordered_set>
@@ -100,14 +101,18 @@ ConstraintPlacer::Mask ConstraintPlacer::AllDevices() const {
   return Mask(options_.devices.size(), true);
 }
 
-// What must be on a device that is lost goes there, and says so when it runs.
+// Another task's accelerator is no reason to leave the first task that can run it. What must be on
+// a device that is lost goes there, and says so when it runs.
 int ConstraintPlacer::Preferred(const Mask& feasible) const {
   int first = -1;
   bool is_first_lost = false;
   for (size_t d = 0; d < options_.devices.size(); ++d) {
     if (!feasible.Has(d)) continue;
-    const bool is_lost = !WhyLost(*options_.devices[d]).ok();
-    if (!options_.devices[d]->host_addressable() && !is_lost) return static_cast<int>(d);
+    const Device& device = *options_.devices[d];
+    const bool is_lost = !WhyLost(device).ok();
+    const bool is_near = first < 0 || is_first_lost ||
+                         TaskOf(options_.devices[first]->name()) == TaskOf(device.name());
+    if (!device.host_addressable() && !is_lost && is_near) return static_cast<int>(d);
     if (first < 0 || (is_first_lost && !is_lost)) {
       first = static_cast<int>(d);
       is_first_lost = is_lost;
@@ -132,14 +137,18 @@ const ColocationGroups& ConstraintPlacer::ColocationOf(const Graph& graph) {
   return *groups_;
 }
 
+bool ConstraintPlacer::IsLikeBefore(size_t device) const {
+  return device > 0 && options_.devices[device]->type() == options_.devices[device - 1]->type() &&
+         &KernelsOf(device) == &KernelsOf(device - 1);
+}
+
 ConstraintPlacer::Mask ConstraintPlacer::KernelMask(const Node& node) const {
   if (NeedsNoKernel(node)) return AllDevices();
   const std::vector<Device*>& devices = options_.devices;
   Mask mask(devices.size());
   for (size_t d = 0; d < devices.size(); ++d) {
-    const bool as_before = d > 0 && devices[d]->type() == devices[d - 1]->type();
     const bool found =
-        as_before ? mask.Has(d - 1) : options_.kernels->Find(node, devices[d]->type()).ok();
+        IsLikeBefore(d) ? mask.Has(d - 1) : KernelsOf(d).Find(node, devices[d]->type()).ok();
     if (found) mask.Add(d);
   }
   return mask;
@@ -424,12 +433,14 @@ std::vector<std::string> ConstraintPlacer::ConstraintsOf(const Node& node,
   if (members.size() > kShown) {
     found.push_back(StrCat("... and ", members.size() - kShown, " more nodes"));
   }
-  std::string last_type;
-  for (const Device* device : options_.devices) {
-    if (device->type() == last_type) continue;
-    last_type = device->type();
-    const bool has = NeedsNoKernel(node) || options_.kernels->Find(node, last_type).ok();
-    found.push_back(StrCat(last_type, has ? " has" : " has no", " kernel for it"));
+  std::set<std::pair<std::string_view, const KernelRegistry*>> named;
+  for (size_t d = 0; d < options_.devices.size(); ++d) {
+    const Device& device = *options_.devices[d];
+    const KernelRegistry& kernels = KernelsOf(d);
+    if (!named.emplace(device.type(), &kernels).second) continue;
+    const bool has = NeedsNoKernel(node) || kernels.Find(node, device.type()).ok();
+    found.push_back(StrCat(&kernels == options_.kernels ? device.type() : device.full_name(),
+                           has ? " has" : " has no", " kernel for it"));
   }
   return found;
 }

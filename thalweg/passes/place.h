@@ -54,6 +54,7 @@ class ConstraintPlacer : public Placer {
   struct Options {
     std::vector<Device*> devices;  // at least one; in order of preference
     const KernelRegistry* kernels = nullptr;
+    std::vector<const KernelRegistry*> kernels_of = {};  // by device; empty: `kernels` for all
     PlacementRule rule = PlacementRule::kAcceleratorsToCpu;
     PlacementMethod method = PlacementMethod::kPreferred;
     // What the devices can do, by number; null: by their kinds.
@@ -122,6 +123,11 @@ class ConstraintPlacer : public Placer {
                         const std::unordered_map<const Node*, bool>& needed) REQUIRES(mutex_);
   std::vector<std::string> ConstraintsOf(const Node& node, const ColocationGroups& groups,
                                          std::span<const Node* const> members);
+  const KernelRegistry& KernelsOf(size_t device) const {
+    return options_.kernels_of.empty() ? *options_.kernels : *options_.kernels_of[device];
+  }
+  // Whether the device is of the type of the one before, with the same kernels.
+  bool IsLikeBefore(size_t device) const;
   Mask KernelMask(const Node& node) const;
   Result<Mask> RunnableMask(const std::vector<const Node*>& members,
                             const std::unordered_map<const Node*, bool>& needed) const;

@@ -17,6 +17,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::StartsWith;
 
 class Lines : public LogSink {
@@ -127,6 +128,41 @@ TEST_F(PlaceTest, HandlesAndClassAttributesColocate) {
   EXPECT_THAT(
       std::string(status.message()),
       AllOf(HasSubstr("Exp 'm'"), HasSubstr("ReadVariableOp 'r'"), HasSubstr("colocation")));
+}
+
+// What a device of another task can run is what that task has told.
+TEST_F(PlaceTest, TasksTellTheKernelsOfTheirDevices) {
+  NamedDevice here("/job:a/replica:0/task:0/device:CPU:0", 1);
+  NamedDevice cpu("/job:a/replica:0/task:1/device:CPU:0", 2);
+  NamedDevice npu("/job:a/replica:0/task:1/device:NPU:0", 3, /*host_addressable=*/false);
+  NamedDevice poor("/job:a/replica:0/task:2/device:NPU:0", 4, /*host_addressable=*/false);
+  KernelRegistry told, told_by_poor;
+  for (const char* op : {"Neg", "Exp"}) told.AddFunction<DoNothing>(op, "NPU");
+  told_by_poor.AddFunction<DoNothing>("Neg", "NPU");
+  ConstraintPlacer placer({.devices = {&here, &cpu, &npu, &poor},
+                           .kernels = &kernels,
+                           .kernels_of = {&kernels, &kernels, &told, &told_by_poor},
+                           .rule = PlacementRule::kStrict,
+                           .logger = Logger(&log, LogLevel::kInfo)});
+  const Output c = b.Const(Tensor::Scalar(1.0f), "c");
+  // Another task's accelerator takes nothing that does not ask for its task.
+  Output last = b.Op("Neg", {c}, {}, "own");
+  last = b.WithDevice("/job:a/task:1").Op("Neg", {last}, {}, "task");
+  last = b.WithDevice("/job:a/task:1").Op("Identity", {last}, {}, "cpu");
+  last = b.WithDevice("/device:NPU:*").Op("Exp", {last}, {}, "kind");
+  last = b.WithDevice("/job:a/task:2").Op("Neg", {last}, {}, "poor");
+  const StepGraph step = Step({last});
+  const Result<std::vector<int>> device = placer.Place(*graph, step);
+  ASSERT_TRUE(device.ok()) << device.status().ToString();
+  EXPECT_THAT(Where(step, *device, {"own", "task", "cpu", "kind", "poor"}),
+              ElementsAre(0, 2, 1, 2, 3));
+  EXPECT_THAT(placer.Explain(*graph, *last.node)->reasons,
+              IsSupersetOf({std::string("CPU has kernel for it"),
+                            StrCat(poor.full_name(), " has kernel for it")}));
+
+  const Output lacks = b.WithDevice("/job:a/task:2").Op("Exp", {c}, {}, "lacks");
+  EXPECT_THAT(placer.Place(*graph, Step({lacks})).status().message(),
+              HasSubstr("the devices that meet it have no kernel for all of the group"));
 }
 
 TEST_F(PlaceTest, SoftPlacementMovesAndSaysSo) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -20,6 +22,7 @@ enum Followers : uint8_t {
   kByLocal = 1,
   kByRemote = 2,
   kByBoth = kByLocal | kByRemote,
+  kByGpus = 4,  // of this process, where there are any
 };
 
 struct Heeded {
@@ -37,6 +40,10 @@ constexpr std::array kHeeded = {
     Heeded{"experimental.executor_type", kByBoth},
     Heeded{"experimental.optimize_for_static_graph", kByBoth},
     Heeded{"experimental.share_session_state_in_clusterspec_propagation", kByRemote},
+    // Memory is taken as it is needed in any case.
+    Heeded{"gpu_options.allow_growth", kByGpus},
+    Heeded{"gpu_options.per_process_gpu_memory_fraction", kByGpus},
+    Heeded{"gpu_options.visible_device_list", kByGpus},
     Heeded{"graph_options.enable_bfloat16_sendrecv", kByBoth},
     Heeded{"graph_options.enable_recv_scheduling", kByBoth},
     Heeded{"graph_options.optimizer_options.do_common_subexpression_elimination", kByBoth},
@@ -128,7 +135,54 @@ Status ReadThreads(const Message& config, EnvironmentSize* size) {
   return OkStatus();
 }
 
+// "1,0": which cards GPU:0 and GPU:1 are.
+Status ReadVisible(std::string_view list, std::vector<int>* visible) {
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    const size_t digit = std::min(list.find_first_not_of(' ', begin), end);
+    int number = -1;
+    const auto read = std::from_chars(list.data() + digit, list.data() + end, number);
+    if (read.ec != std::errc() || read.ptr != list.data() + end || number < 0) {
+      return InvalidArgument(
+          "ConfigProto: visible_device_list must be numbers with commas, \"0,1\""
+          ", got \"",
+          list, "\"");
+    }
+    if (std::ranges::count(*visible, number) > 0) {
+      return InvalidArgument("ConfigProto: visible_device_list names ", number, " twice: \"", list,
+                             "\"");
+    }
+    visible->push_back(number);
+    begin = end + 1;
+  }
+  return OkStatus();
+}
+
+Status ReadGpus(const Message& options, EnvironmentSize* size) {
+  RETURN_IF_ERROR(
+      ReadVisible(options.GetString(pb::GPUOptions::kVisibleDeviceList), &size->visible_gpus));
+  const double fraction = options.GetDouble(pb::GPUOptions::kPerProcessGpuMemoryFraction);
+  if (fraction == 0) return OkStatus();
+  if (!(fraction > 0 && fraction <= 1)) {
+    return InvalidArgument(
+        "ConfigProto: per_process_gpu_memory_fraction must be above 0, and 1 at "
+        "most, got ",
+        fraction);
+  }
+  size->gpu_memory_fraction = fraction;
+  return OkStatus();
+}
+
 Status ReadDevices(const Message& config, EnvironmentSize* size) {
+  for (const Message* entry : config.Messages(Config::kDeviceCount)) {
+    const std::string type(entry->GetString(pb::kMapKey));
+    const int64_t count = entry->GetInt(pb::kMapValue);
+    if (type == "CPU") continue;
+    RETURN_IF_ERROR(CheckConfigCount(StrCat("device_count of ", type), count, 0,
+                                     std::numeric_limits<int32_t>::max()));
+    size->device_count[type] = static_cast<int>(count);
+  }
+  RETURN_IF_ERROR(ReadGpus(config.GetMessage(Config::kGpuOptions), size));
   const Message* const cpus = config.FindEntry(Config::kDeviceCount, "CPU");
   if (cpus == nullptr) return OkStatus();
   const int64_t count = cpus->GetInt(pb::kMapValue);
@@ -208,11 +262,34 @@ Status ReadExperimental(const Message& options, ConfigOptions* read) {
   return OkStatus();
 }
 
+bool HasGpus(const EnvironmentSize& there) {
+  const auto gpus = there.device_count.find("GPU");
+  return gpus != there.device_count.end() && gpus->second > 0;
+}
+
+// Whether devices beyond CPUs are as many as `asked` lets be seen.
+bool SeesAll(const EnvironmentSize& there, const EnvironmentSize& asked) {
+  return std::ranges::all_of(asked.device_count, [&](const auto& most) {
+    const auto count = there.device_count.find(most.first);
+    return count == there.device_count.end() || count->second <= most.second;
+  });
+}
+
 // A server has its own threads and devices: what asks for as many as there are has its effect.
 void DropWhatIsThere(const EnvironmentSize& server, const EnvironmentSize& asked,
                      std::vector<std::string>* names) {
-  if (!asked.cpu_devices.has_value() || asked.cpu_devices == server.cpu_devices) {
+  if ((!asked.cpu_devices.has_value() || asked.cpu_devices == server.cpu_devices) &&
+      SeesAll(server, asked)) {
     std::erase(*names, "device_count");
+  }
+  if (HasGpus(server)) {
+    std::erase(*names, "gpu_options.allow_growth");
+    if (asked.visible_gpus == server.visible_gpus) {
+      std::erase(*names, "gpu_options.visible_device_list");
+    }
+    if (asked.gpu_memory_fraction == server.gpu_memory_fraction) {
+      std::erase(*names, "gpu_options.per_process_gpu_memory_fraction");
+    }
   }
   if (!asked.threads.has_value() || asked.threads == server.threads) {
     std::erase(*names, "inter_op_parallelism_threads");
@@ -232,7 +309,7 @@ std::string ConfigOptions::Warning() const {
 }
 
 Result<ConfigOptions> ReadConfig(const Message& config, ConfigUse use, SessionOptions session,
-                                 const EnvironmentSize& server) {
+                                 const EnvironmentSize& there) {
   ConfigOptions read;
   read.session = session;
   SessionOptions& to = read.session;
@@ -263,8 +340,12 @@ Result<ConfigOptions> ReadConfig(const Message& config, ConfigUse use, SessionOp
   }
   if (use == ConfigUse::kServer) return read;  // its sessions say what they do not follow
   const bool is_local = use == ConfigUse::kLocalSession;
-  AppendUnheeded(config, "", is_local ? kByLocal : kByRemote, &read.unheeded);
-  if (!is_local) DropWhatIsThere(server, read.size, &read.unheeded);
+  AppendUnheeded(config, "",
+                 !is_local        ? kByRemote
+                 : HasGpus(there) ? kByLocal | kByGpus
+                                  : kByLocal,
+                 &read.unheeded);
+  if (!is_local) DropWhatIsThere(there, read.size, &read.unheeded);
   const auto pools = config.Messages(Config::kSessionInterOpThreadPool);
   if (is_local && pools.size() > 1) {
     read.unheeded.push_back("session_inter_op_thread_pool beyond the first");

@@ -47,10 +47,11 @@ struct ConfigOptions {
   std::string Warning() const;
 };
 
-// `session`: what the configuration does not speak of. `server`: of kRemoteSession: the threads and
-// devices of the server; a configuration that asks for the same has its effect.
+// `session`: what the configuration does not speak of. `there`: of kRemoteSession the threads and
+// devices of the server, and a configuration that asks for the same has its effect; of
+// kLocalSession the devices that are no CPUs, without which some fields have none.
 Result<ConfigOptions> ReadConfig(const Message& config, ConfigUse use, SessionOptions session,
-                                 const EnvironmentSize& server = {});
+                                 const EnvironmentSize& there = {});
 
 // The task that leads groups of collective operations; "" where the configuration names none. All
 // that a worker reads of a session's configuration, whose master has read the rest.

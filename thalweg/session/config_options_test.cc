@@ -17,7 +17,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAreArray;
 
 ConfigOptions Read(std::string_view text, ConfigUse use = ConfigUse::kLocalSession,
                    const EnvironmentSize& server = {}) {
@@ -114,7 +117,6 @@ TEST(ConfigOptionsTest, ThreadsAndDevices) {
   EXPECT_TRUE(Read("use_per_session_threads: true").size.own_threads);
   EXPECT_FALSE(Read("experimental { disable_thread_spinning: true }").size.spins);
   EXPECT_EQ(Read("device_count { key: 'CPU' value: 3 }").size.cpu_devices, 3);
-  EXPECT_EQ(Read("device_count { key: 'GPU' value: 0 }").size, EnvironmentSize());
   EXPECT_EQ(ErrorOf("device_count { key: 'CPU' value: 0 }").code(), Code::kNotFound);
   for (const char* bad :
        {"device_count { key: 'CPU' value: 65 }", "device_count { key: 'CPU' value: -1 }",
@@ -122,6 +124,58 @@ TEST(ConfigOptionsTest, ThreadsAndDevices) {
         "graph_options { optimizer_options { max_folded_constant_in_bytes: -1 } }"}) {
     EXPECT_EQ(ErrorOf(bad).code(), Code::kInvalidArgument) << bad;
   }
+}
+
+TEST(ConfigOptionsTest, AcceleratorsAreHiddenChosenAndLimited) {
+  const EnvironmentSize two_gpus = {.device_count = {{"GPU", 2}}};
+  const std::string_view text =
+      "device_count { key: 'GPU' value: 0 } device_count { key: 'FAKE' value: 3 } gpu_options { "
+      "visible_device_list: '2, 0' per_process_gpu_memory_fraction: 0.5 allow_growth: true }";
+  const ConfigOptions read = Read(text, ConfigUse::kLocalSession, two_gpus);
+  EXPECT_THAT(read.size.device_count, ElementsAre(Pair("FAKE", 3), Pair("GPU", 0)));
+  EXPECT_THAT(read.size.visible_gpus, ElementsAre(2, 0));
+  EXPECT_EQ(read.size.gpu_memory_fraction, 0.5);
+  EXPECT_EQ(read.Warning(), "");
+  const std::vector<std::string> gpu_options = {"gpu_options.per_process_gpu_memory_fraction",
+                                                "gpu_options.allow_growth",
+                                                "gpu_options.visible_device_list"};
+  EXPECT_THAT(Read(text).unheeded, UnorderedElementsAreArray(gpu_options));
+  for (const char* bad :
+       {"device_count { key: 'GPU' value: -1 }", "gpu_options { visible_device_list: '0,x' }",
+        "gpu_options { visible_device_list: ',' }", "gpu_options { visible_device_list: '-1' }",
+        "gpu_options { visible_device_list: '1,0,1' }",
+        "gpu_options { per_process_gpu_memory_fraction: 1.5 }",
+        "gpu_options { per_process_gpu_memory_fraction: -0.5 }",
+        "gpu_options { per_process_gpu_memory_fraction: nan }"}) {
+    EXPECT_EQ(ErrorOf(bad).code(), Code::kInvalidArgument) << bad;
+  }
+  // A server has what it has: what asks for no other has its effect.
+  const ConfigUse remote = ConfigUse::kRemoteSession;
+  EXPECT_THAT(Read(text, remote, two_gpus).unheeded,
+              UnorderedElementsAre("device_count", "gpu_options.per_process_gpu_memory_fraction",
+                                   "gpu_options.visible_device_list"));
+  const EnvironmentSize alike = {
+      .device_count = {{"GPU", 2}}, .visible_gpus = {2, 0}, .gpu_memory_fraction = 0.5};
+  EXPECT_THAT(Read(text, remote, alike).unheeded, ElementsAre("device_count"));
+  EXPECT_THAT(Read("device_count { key: 'GPU' value: 2 }", remote, alike).unheeded, IsEmpty());
+  EXPECT_THAT(Read("device_count { key: 'GPU' value: 0 }", remote).unheeded, IsEmpty());
+}
+
+TEST(ConfigOptionsTest, AnEnvironmentsDevicesAreLimited) {
+  EnvironmentOptions options;
+  options.device_count = {{"FAKE", 3}, {"GPU", 4}};
+  options.LimitDevices({.device_count = {{"FAKE", 1}, {"NPU", 2}}, .visible_gpus = {3, 1}});
+  EXPECT_THAT(options.device_count, ElementsAre(Pair("FAKE", 1), Pair("GPU", 2)));
+  EXPECT_THAT(options.visible_gpus, ElementsAre(3, 1));
+  EXPECT_EQ(options.gpu_memory_fraction, 1);
+  options.LimitDevices({.device_count = {{"FAKE", 0}, {"GPU", 9}}, .gpu_memory_fraction = 0.25});
+  EXPECT_THAT(options.device_count, ElementsAre(Pair("FAKE", 0), Pair("GPU", 2)));
+  EXPECT_EQ(options.gpu_memory_fraction, 0.25);
+  EnvironmentOptions cpus;  // is not made anew for what concerns no device of it
+  cpus.LimitDevices(
+      {.device_count = {{"GPU", 1}}, .visible_gpus = {0}, .gpu_memory_fraction = 0.5});
+  EXPECT_TRUE(cpus.device_count.empty() && cpus.visible_gpus.empty());
+  EXPECT_EQ(cpus.gpu_memory_fraction, 1);
 }
 
 TEST(ConfigOptionsTest, AServerSaysWhatItsSessionsCannotHave) {

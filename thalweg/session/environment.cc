@@ -85,6 +85,8 @@ Result<std::shared_ptr<Environment>> Environment::Make(EnvironmentOptions option
                               .task = made->options_.task,
                               .cpu_devices = made->options_.cpu_devices,
                               .device_count = made->options_.device_count,
+                              .visible_gpus = made->options_.visible_gpus,
+                              .gpu_memory_fraction = made->options_.gpu_memory_fraction,
                               .incarnation = incarnation,
                               .host_allocator = made->allocator_,
                               .cache_directory = made->options_.cache_directory,
@@ -116,8 +118,12 @@ Result<std::shared_ptr<Environment>> Environment::Sized(const std::shared_ptr<En
   options.threads = size.threads.value_or(options.threads);
   options.cpu_devices = size.cpu_devices.value_or(options.cpu_devices);
   options.spin_micros = size.spins ? options.spin_micros : 0;
+  options.LimitDevices(size);
   if (!size.own_threads && options.threads == base->options_.threads &&
       options.cpu_devices == base->options_.cpu_devices &&
+      options.device_count == base->options_.device_count &&
+      options.visible_gpus == base->options_.visible_gpus &&
+      options.gpu_memory_fraction == base->options_.gpu_memory_fraction &&
       options.spin_micros == base->options_.spin_micros) {
     return base;
   }

@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/session/options.h"
 
+#include <algorithm>
+
 #include "thalweg/passes/pass_table.h"
 
 namespace thalweg {
+
+void EnvironmentOptions::LimitDevices(const EnvironmentSize& size) {
+  for (auto& [type, count] : device_count) {
+    const auto most = size.device_count.find(type);
+    if (most != size.device_count.end()) count = std::min(count, most->second);
+  }
+  const auto gpus = device_count.find("GPU");
+  if (gpus == device_count.end() || gpus->second <= 0) return;
+  if (!size.visible_gpus.empty()) {
+    visible_gpus = size.visible_gpus;
+    gpus->second = std::min(gpus->second, static_cast<int>(visible_gpus.size()));
+  }
+  gpu_memory_fraction = size.gpu_memory_fraction.value_or(gpu_memory_fraction);
+}
 
 Status EnvironmentOptions::Validate() const {
   if (threads < -1 || threads > 4096) {
@@ -25,6 +41,11 @@ Status EnvironmentOptions::Validate() const {
   if (memory_limit < 0) {
     return InvalidArgument("EnvironmentOptions: memory_limit must not be negative, got ",
                            memory_limit);
+  }
+  if (!(gpu_memory_fraction > 0 && gpu_memory_fraction <= 1)) {
+    return InvalidArgument(
+        "EnvironmentOptions: gpu_memory_fraction must be above 0, and 1 at most, got ",
+        gpu_memory_fraction);
   }
   return OkStatus();
 }

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "thalweg/base/cancellation.h"
 #include "thalweg/base/clock.h"
@@ -36,6 +37,10 @@ struct EnvironmentSize {
   std::optional<int> cpu_devices;  // as EnvironmentOptions::cpu_devices; none: the environment's
   bool spins = true;               // false: a thread without work sleeps at once
   bool own_threads = false;        // shared with no other session
+  // By type other than CPU: at most so many of those that the environment has.
+  std::map<std::string, int> device_count = {};
+  std::vector<int> visible_gpus = {};  // as EnvironmentOptions::visible_gpus; empty: its own
+  std::optional<double> gpu_memory_fraction = {};  // as EnvironmentOptions::gpu_memory_fraction
   friend bool operator==(const EnvironmentSize&, const EnvironmentSize&) = default;
 };
 
@@ -52,6 +57,10 @@ struct EnvironmentOptions {
   int cpu_devices = 1;
   // How many of other types: {"FAKE", 1}; see the registries' factories.
   std::map<std::string, int> device_count = {};
+  // Which cards GPU:0, GPU:1, ... are, by their numbers on this machine; empty: the first ones.
+  std::vector<int> visible_gpus = {};
+  // What part of its memory the tensors of a GPU may take.
+  double gpu_memory_fraction = 1;
   // Where devices may keep what they have compiled, for the next process; empty: nowhere.
   std::string cache_directory = {};
   std::string job = "localhost";
@@ -70,6 +79,8 @@ struct EnvironmentOptions {
   // Null: the system's. Must outlive the environment.
   Clock* clock = nullptr;
 
+  // Leaves of the devices that are no CPUs what `size` lets be seen.
+  void LimitDevices(const EnvironmentSize& size);
   Status Validate() const;
 };
 

@@ -20,6 +20,19 @@ std::vector<Device*> DevicesOf(const Environment& environment, const RemoteParts
   return devices;
 }
 
+// Of each device, where not all have those of this process.
+std::vector<const KernelRegistry*> KernelsOf(const Environment& environment,
+                                             const RemoteParts& remote) {
+  if (std::ranges::none_of(remote.kernels, [](const auto& told) { return told != nullptr; })) {
+    return {};
+  }
+  std::vector<const KernelRegistry*> kernels(environment.devices().size(), &environment.kernels());
+  for (const auto& told : remote.kernels) {
+    kernels.push_back(told == nullptr ? &environment.kernels() : told.get());
+  }
+  return kernels;
+}
+
 // By cost only where a word says so, or devices that are known differ: what is known of kinds alone
 // is a guess, and graphs that go to an accelerator whole shall go on doing so.
 PlacementMethod MethodOf(const SessionOptions& options) {
@@ -47,6 +60,7 @@ SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_p
       placement_method_(MethodOf(options_)),
       placer_({.devices = devices_,
                .kernels = &environment_->kernels(),
+               .kernels_of = KernelsOf(*environment_, remote_),
                .rule = options.placement,
                .method = placement_method_,
                .machine = options.machine,

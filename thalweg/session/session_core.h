@@ -29,6 +29,8 @@ namespace thalweg {
 // What a session has beside its own process: devices of other tasks, and who runs their parts.
 struct RemoteParts {
   std::vector<std::unique_ptr<Device>> devices;
+  // Of each device, where its task has told them; null: those of this process.
+  std::vector<std::shared_ptr<const KernelRegistry>> kernels;
   // `local` runs the parts of this process and outlives what is made.
   std::function<std::unique_ptr<PartitionRunner>(PartitionRunner& local)> make_runner;
   // Where variables, queues and tables are kept that several cores share; null: as the options say.

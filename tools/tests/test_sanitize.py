@@ -19,7 +19,7 @@ for target in "$@"; do
   [[ $target != broken* ]] || { echo "broken.cc:1: error"; exit 1; }
   case $target in
     bad*) printf '#!/bin/sh\\necho "[  PASSED  ] 1 test."; echo "[  FAILED  ] 1 test, listed below:"; exit 1\\n' ;;
-    *_fuzz) printf '#!/bin/sh\\necho stat::number_of_executed_units: 9\\n' ;;
+    *_fuzz) printf '#!/bin/sh\\necho "$@" >>asked\\necho stat::number_of_executed_units: 9\\n' ;;
     *) printf '#!/bin/sh\\necho "[  PASSED  ] 2 tests."\\n' ;;
   esac >"$2/bin/$target"
   chmod +x "$2/bin/$target"
@@ -72,3 +72,19 @@ def test_rooms_without_time_are_not_run_and_no_failure(tree):
 def test_fuzzers_without_time_are_not_run_and_no_failure(tree):
     assert run(tree, "tools/fuzz.sh", "2", "parsers", "services", until=0)[:2] == (0, "0 passed, 0 failed, 2 not run")
     assert run(tree, "tools/fuzz.sh", "2", "parsers", until=60)[1] == "1 passed, 0 failed"
+
+
+def test_fixed_inputs_are_the_same_each_time(tree):
+    for name in ("b", "a"):
+        (tree / "tests" / "fuzz" / "good" / name).write_text(name)
+    for _ in range(2):
+        assert run(tree, "tools/fuzz.sh", "fixed", "good")[:2] == (0, "1 passed, 0 failed")
+        assert os.listdir(tree / "build" / "fuzz" / "fixed" / "good") == []
+        (tree / "build" / "fuzz" / "corpus" / "good").mkdir(parents=True, exist_ok=True)
+        for folder in ("corpus", "fixed"):  # what others have found, and what this one has
+            (tree / "build" / "fuzz" / folder / "good" / "found").write_text("found")
+    first, second = (tree / "asked").read_text().splitlines()
+    assert first == second and "-seed=1 -runs=1002 " in first and "corpus" not in first
+    assert (tree / "build" / "fuzz" / "good.inputs").read_text() == "tests/fuzz/good/a,tests/fuzz/good/b\n"
+    assert run(tree, "tools/fuzz.sh", "1", "good")[1] == "1 passed, 0 failed"
+    assert "-max_total_time=1 tests/fuzz/good" in (tree / "asked").read_text().splitlines()[-1]

@@ -38,6 +38,7 @@ sparsemax
 staging
 summary
 tensorboard
+tfprof
 tpu
 training
 util

@@ -8,11 +8,9 @@ seconds while another sleeps because of it counts as away till its next step: th
 """
 from __future__ import annotations
 
-import threading
-import time
 from typing import TYPE_CHECKING
 
-from thalweg import dtypes, errors, logging as tw_logging
+from thalweg import dtypes, logging as tw_logging
 from thalweg.control.control_flow import cond, while_loop
 from thalweg.control.critical_section import CriticalSection
 from thalweg.graph import graph as graph_module, ops
@@ -20,6 +18,7 @@ from thalweg.graph.graph import name_scope
 from thalweg.operations import array_ops, data_flow_ops, math_ops
 from thalweg.training.optimizer import Optimizer
 from thalweg.training.session_run_hook import SessionRunHook
+from thalweg.training.step_watch import StepWatch
 from thalweg.training.wrapped_optimizer import wrapping
 from thalweg.variables import variables
 
@@ -221,62 +220,6 @@ class BoundedStalenessOptimizer(Optimizer):
         return _BoundedStalenessHook(self, is_chief)
 
 
-class _Watch:
-    """Runs give_up_op when a step lasts for lost_after. Its thread ends with the steps."""
-
-    def __init__(self, session, optimizer):
-        self._session, self._optimizer = session, optimizer
-        self._changed = threading.Condition()
-        self._thread = self._until = None
-
-    def arm(self):
-        with self._changed:
-            self._until = time.monotonic() + self._optimizer._lost_after
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._watch, daemon=True)
-                self._thread.start()
-
-    def disarm(self):
-        with self._changed:
-            self._until = None
-
-    def stop(self):
-        with self._changed:
-            self._until, self._session = None, None
-            self._changed.notify_all()
-
-    def _watch(self):
-        session = self._due()
-        while session is not None:
-            try:
-                lost, again = session.run(self._optimizer.give_up_op)
-            except (errors.OpError, RuntimeError) as error:  # the step says so too, or the session is over
-                tw_logging.debug("Replicas that are lost are not looked for: %s", error)
-                lost, again = (), self._optimizer._lost_after
-                self.stop()
-            for replica in [i for i, is_lost in enumerate(lost) if is_lost]:
-                tw_logging.warning("Replica %d has not ended a step for %s s: the others go on without it.", replica,
-                                   self._optimizer._lost_after)
-            session = self._due(again)
-
-    def _due(self, again=None):
-        """The session, when a step has lasted; None when nobody has run one for long. `again`: in how many seconds the step that
-        runs is to be looked at next."""
-        with self._changed:
-            if again is not None and self._until is not None:
-                self._until = max(self._until, time.monotonic() + max(again, 0.001))
-            while self._session is not None:
-                if self._until is None:
-                    if not self._changed.wait(self._optimizer._lost_after) and self._until is None:
-                        break
-                elif (left := self._until - time.monotonic()) > 0:
-                    self._changed.wait(left)
-                else:
-                    return self._session
-            self._thread = None
-            return None
-
-
 class _BoundedStalenessHook(SessionRunHook):
     """Keeps a replica among the others while its session lasts."""
 
@@ -292,7 +235,15 @@ class _BoundedStalenessHook(SessionRunHook):
         if self._is_chief:
             session.run(self._optimizer.begin_op)
         session.run(self._optimizer.join_op)
-        self._watch = _Watch(session, self._optimizer)
+        self._watch = StepWatch(session, self._optimizer._lost_after, self._give_up)
+
+    def _give_up(self, session):
+        """In how many seconds to look again."""
+        lost, again = session.run(self._optimizer.give_up_op)
+        for replica in [i for i, is_lost in enumerate(lost) if is_lost]:
+            tw_logging.warning("Replica %d has not ended a step for %s s: the others go on without it.", replica,
+                               self._optimizer._lost_after)
+        return again
 
     def before_run(self, run_context):
         self._watch.arm()

@@ -8,6 +8,7 @@ are late (backup workers), and those of a time that a restored checkpoint has un
 """
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from thalweg import dtypes, errors, logging as tw_logging
@@ -20,6 +21,7 @@ from thalweg.operations import array_ops, data_flow_ops, math_ops
 from thalweg.training.optimizer import Optimizer
 from thalweg.training.session_manager import _ready
 from thalweg.training.session_run_hook import SessionRunHook
+from thalweg.training.step_watch import StepWatch
 from thalweg.training.wrapped_optimizer import wrapping
 from thalweg.variables import variables
 
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from thalweg.graph.tensor import Operation, Tensor
     from thalweg.training.moving_averages import ExponentialMovingAverage
     from thalweg.variables.variables import Variable
+
+
+_LONG = 30.0  # seconds of a step until its replica says what it waits for
 
 
 class _UpdateRunner(QueueRunner):
@@ -236,15 +241,18 @@ class SyncReplicasOptimizer(Optimizer):
 
 class _SyncReplicasOptimizerHook(SessionRunHook):
     """Begins a session of a SyncReplicasOptimizer, and ends it: a replica that may be waiting for the last token, which another one has
-    taken, finds one and sees that the last step is over."""
+    taken, finds one and sees that the last step is over. Meanwhile it says what a step waits for that lasts: the chief, or another
+    replica, may have ended, and nobody else would tell."""
 
     def __init__(self, sync_optimizer, is_chief, num_tokens):
         self._optimizer, self._is_chief, self._num_tokens = sync_optimizer, is_chief, num_tokens
         self._init_tokens_op = self._runner = self._last_tokens_op = None
+        self._awaited = self._watch = self._begun = None
 
     def begin(self):
         if self._optimizer._gradients_applied is False:
             raise ValueError("SyncReplicasOptimizer.apply_gradient should be called before using the hook.")
+        self._awaited = self._optimizer._now(), [accumulator.num_accumulated() for accumulator, _ in self._optimizer._accumulator_list]
         if self._optimizer._total_num_replicas > 1:
             self._last_tokens_op = self._optimizer._put_tokens(self._optimizer._total_num_replicas - 1)
         if self._is_chief:
@@ -264,8 +272,31 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
             session.run(self._init_tokens_op)
         if self._runner is not None:
             self._runner.create_threads(session, coord=coord, daemon=True, start=True)
+        if self._watch is not None:
+            self._watch.stop()
+        self._watch = StepWatch(session, _LONG, self._tell)
+
+    def before_run(self, run_context):
+        self._begun = time.monotonic()
+        self._watch.arm()
+
+    def after_run(self, run_context, run_values):
+        self._watch.disarm()
+
+    def _tell(self, session):
+        """In how many seconds to say it again: as many as the step has lasted."""
+        lasted = time.monotonic() - self._begun
+        step, held = session.run(self._awaited)
+        needed = self._optimizer._replicas_to_aggregate
+        held = min([*held, needed])
+        tw_logging.warning("A step of this replica has lasted for %.0f s: after it the chief must apply the gradients of %d replicas for "
+                           "step %d and hand out tokens. %d of %d gradients are there: has %s ended, or not begun?", lasted, needed, step,
+                           held, needed, "the chief" if held == needed else "a replica or the chief")
+        return lasted
 
     def end(self, session):
+        if self._watch is not None:
+            self._watch.stop()
         if self._last_tokens_op is None:
             return
         try:

@@ -11,6 +11,7 @@
 #include "thalweg/base/entropy.h"
 #include "thalweg/cluster/health/heartbeat_payload.h"
 #include "thalweg/cluster/master/remote_device.h"
+#include "thalweg/cluster/peers/device_kernels.h"
 #include "thalweg/proto/messages.h"
 
 namespace thalweg {
@@ -103,20 +104,26 @@ std::vector<OwnedMessage> OneRequest(const MessageDescriptor& type) {
   return requests;
 }
 
-// The devices of a task, by its GetStatus.
-Status AddDevices(const std::string& task, const Message& state, bool renames,
-                  std::vector<std::unique_ptr<Device>>* devices) {
+// The devices of a task, by its GetStatus: its CPUs, and those whose kernels it names.
+Status AddDevices(const std::string& task, const Message& state, bool renames, RemoteParts* to) {
+  Result<DeviceKernels> told = FindDeviceKernels(state);
+  if (!told.ok()) return told.status().WithContext(task);
   for (const Message* attributes : state.Messages(pb::GetStatusResponse::kDeviceAttributes)) {
-    if (attributes->GetString(pb::DeviceAttributes::kDeviceType) != kCpu) continue;
+    const std::string_view type = attributes->GetString(pb::DeviceAttributes::kDeviceType);
+    const auto kernels = told->of_type.find(type);
+    if (type != kCpu && kernels == told->of_type.end()) continue;
+    const auto lost = told->lost.find(attributes->GetString(pb::DeviceAttributes::kName));
     ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                     RemoteDevice::Make(*attributes, renames ? task : ""));
+                     RemoteDevice::Make(*attributes, renames ? task : "",
+                                        lost == told->lost.end() ? "" : lost->second));
     if (TaskOf(device->full_name()) != task) {
       return InvalidArgument("expected ", task, " where the cluster has it, found ",
                              device->full_name(),
                              ": a server that was started as another task; a session's own "
                              "cluster_def must then call its master otherwise, too");
     }
-    devices->push_back(std::move(device));
+    to->devices.push_back(std::move(device));
+    to->kernels.push_back(type == kCpu ? nullptr : kernels->second);
   }
   return OkStatus();
 }
@@ -130,9 +137,9 @@ Status UpdatePeers(WorkerClients& peers, const ClusterSessionOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<OwnedMessage> states,
                    CallAll(told, tasks, "GetStatus", OneRequest(pb::GetStatusRequest::Descriptor()),
                            pb::GetStatusResponse::Descriptor(), options));
-  std::vector<std::unique_ptr<Device>> devices;
+  RemoteParts found;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    RETURN_IF_ERROR(AddDevices(tasks[i], *states[i], /*renames=*/false, &devices));
+    RETURN_IF_ERROR(AddDevices(tasks[i], *states[i], /*renames=*/false, &found));
   }
   return peers.Update(*options.cluster, false);
 }
@@ -214,10 +221,11 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> tasks,
                    AdmittedTasks(peers, options.device_filters));
+  const std::vector<OwnedMessage> ask = OneRequest(pb::GetStatusRequest::Descriptor());
+  RETURN_IF_ERROR(AskForKernels(ask.front().get()));
   ASSIGN_OR_RETURN(
       const std::vector<OwnedMessage> states,
-      CallAll(peers, tasks, "GetStatus", OneRequest(pb::GetStatusRequest::Descriptor()),
-              pb::GetStatusResponse::Descriptor(), options));
+      CallAll(peers, tasks, "GetStatus", ask, pb::GetStatusResponse::Descriptor(), options));
   ClusterRunner::Options runner;
   runner.leader_is_shared = !options.collective_leader.empty() || options.device_filters.empty();
   runner.leader_is_named = !options.collective_leader.empty();
@@ -230,7 +238,7 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
   runner.num_local_devices = runner.device_names.size();
   for (size_t i = 0; i < states.size(); ++i) peers.NoteStatus(tasks[i], *states[i]);
   for (size_t i = 0; i < states.size(); ++i) {
-    RETURN_IF_ERROR(AddDevices(tasks[i], *states[i], is_own, &remote.devices));
+    RETURN_IF_ERROR(AddDevices(tasks[i], *states[i], is_own, &remote));
   }
   for (const auto& device : remote.devices) {
     runner.device_names.push_back(device->full_name());

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/master/remote_device.h"
 
+#include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/proto/messages.h"
 
 namespace thalweg {
 
-Result<std::unique_ptr<Device>> RemoteDevice::Make(const Message& attributes,
-                                                   std::string_view task) {
+Result<std::unique_ptr<Device>> RemoteDevice::Make(const Message& attributes, std::string_view task,
+                                                   std::string_view lost) {
   namespace Attributes = pb::DeviceAttributes;
   ASSIGN_OR_RETURN(DeviceName name, DeviceName::Parse(attributes.GetString(Attributes::kName)));
   if (!name.IsFull()) {
@@ -19,9 +20,11 @@ Result<std::unique_ptr<Device>> RemoteDevice::Make(const Message& attributes,
     name.replica = called.replica;
     name.task = called.task;
   }
+  const bool host_addressable = name.type == kCpu;
   return std::unique_ptr<Device>(
       std::make_unique<RemoteDevice>(std::move(name), attributes.GetUint(Attributes::kIncarnation),
-                                     attributes.GetInt(Attributes::kMemoryLimit)));
+                                     attributes.GetInt(Attributes::kMemoryLimit), host_addressable,
+                                     lost.empty() ? OkStatus() : Unavailable(lost)));
 }
 
 }  // namespace thalweg

@@ -323,10 +323,14 @@ Result<Master::MadeSession> Server::MakeSession(std::shared_ptr<Graph> graph,
   const Message* const config = request.FindMessage(pb::CreateSessionRequest::kConfig);
   ASSIGN_OR_RETURN(const OwnedMessage merged, MergedConfig(config));
   const EnvironmentOptions& here = environment_->options();
-  ASSIGN_OR_RETURN(const ConfigOptions read, ReadConfig(*merged, ConfigUse::kRemoteSession, {},
-                                                        {.threads = here.threads,
-                                                         .cpu_devices = here.cpu_devices,
-                                                         .spins = here.spin_micros > 0}));
+  ASSIGN_OR_RETURN(const ConfigOptions read,
+                   ReadConfig(*merged, ConfigUse::kRemoteSession, {},
+                              {.threads = here.threads,
+                               .cpu_devices = here.cpu_devices,
+                               .spins = here.spin_micros > 0,
+                               .device_count = here.device_count,
+                               .visible_gpus = here.visible_gpus,
+                               .gpu_memory_fraction = here.gpu_memory_fraction}));
   if (const std::string warning = read.Warning(); !warning.empty()) {
     environment_->WarnOnce(warning);
   }

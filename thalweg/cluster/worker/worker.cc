@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "thalweg/cluster/peers/device_kernels.h"
 #include "thalweg/cluster/peers/loop_peers.h"
 #include "thalweg/graph/graph_proto.h"
 #include "thalweg/proto/messages.h"
@@ -181,6 +182,10 @@ Result<OwnedMessage> Worker::GetStatus(const Message& request, const WorkerCall&
     DescribeDevice(*device, response->Add(pb::GetStatusResponse::kDeviceAttributes));
   }
   RETURN_IF_ERROR(health_.AnswerGetStatus(request, response.get()));
+  if (AsksForKernels(request)) {
+    RETURN_IF_ERROR(
+        AddDeviceKernels(environment_->devices(), environment_->kernels(), response.get()));
+  }
   return response;
 }
 

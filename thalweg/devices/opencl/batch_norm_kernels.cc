@@ -309,8 +309,8 @@ void AddBatchNormKernels(KernelAdder& adder) {
   for (const char* version : {"", "V2", "V3"}) {
     KernelAdder::TypeList types = {of_float};
     if (*version != '\0') types.emplace_back("U", DType::kFloat);
-    adder.Add(StrCat("FusedBatchNorm", version), types, BatchNormForward::Create);
-    adder.Add(StrCat("FusedBatchNormGrad", version), types, BatchNormGradient::Create);
+    adder.AddLimited<BatchNormForward::Create>(StrCat("FusedBatchNorm", version), types);
+    adder.AddLimited<BatchNormGradient::Create>(StrCat("FusedBatchNormGrad", version), types);
   }
 }
 

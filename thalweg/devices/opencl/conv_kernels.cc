@@ -223,10 +223,11 @@ class ConvFilterGradient : public Kernel {
 
 void AddConvKernels(KernelAdder& adder) {
   const std::pair<std::string, DType> of_float = {"T", DType::kFloat};
-  adder.Add("Conv2D", {of_float}, ConvPixels::Create<Conv::kForward>);
-  adder.Add("Conv2DBackpropInput", {of_float}, ConvPixels::Create<Conv::kInputGradient>,
-            {"input_sizes"});
-  adder.Add("Conv2DBackpropFilter", {of_float}, ConvFilterGradient::Create, {"filter_sizes"});
+  adder.AddLimited<ConvPixels::Create<Conv::kForward>>("Conv2D", {of_float});
+  adder.AddLimited<ConvPixels::Create<Conv::kInputGradient>>("Conv2DBackpropInput", {of_float},
+                                                             {"input_sizes"});
+  adder.AddLimited<ConvFilterGradient::Create>("Conv2DBackpropFilter", {of_float},
+                                               {"filter_sizes"});
 }
 
 }  // namespace thalweg

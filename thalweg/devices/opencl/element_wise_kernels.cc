@@ -287,30 +287,31 @@ Status FillKernel::Compute(Context& ctx) {
 
 void AddElementWiseKernels(KernelAdder& adder) {
   for (const Function& function : kFunctions) {
-    adder.Add(function.op, {{"T", DType::kFloat}}, FunctionKernel::Create);
+    adder.AddLimited<FunctionKernel::Create>(function.op, {{"T", DType::kFloat}});
     if (function.on == On::kNumbers) {
-      adder.Add(function.op, {{"T", DType::kInt64}}, FunctionKernel::Create);
+      adder.AddLimited<FunctionKernel::Create>(function.op, {{"T", DType::kInt64}});
     }
   }
-  for (const Function& function : kLogical) adder.Add(function.op, {}, FunctionKernel::Create);
+  for (const Function& function : kLogical)
+    adder.AddLimited<FunctionKernel::Create>(function.op, {});
   constexpr auto kCastTypes = std::to_array<DType>(
       {DType::kFloat, DType::kInt32, DType::kInt64, DType::kBool, DType::kUint8});
   for (const DType from : kCastTypes) {
     for (const DType to : kCastTypes) {
-      adder.Add("Cast", {{"SrcT", from}, {"DstT", to}}, CastKernel::Create);
+      adder.AddLimited<CastKernel::Create>("Cast", {{"SrcT", from}, {"DstT", to}});
     }
   }
   for (const DType dtype : {DType::kFloat, DType::kInt64, DType::kBool}) {
-    adder.Add("Select", {{"T", dtype}}, SelectKernel::Create);
-    adder.Add("SelectV2", {{"T", dtype}}, SelectKernel::Create);
-    adder.Add("ZerosLike", {{"T", dtype}}, FillKernel::Create);
-    adder.Add("OnesLike", {{"T", dtype}}, FillKernel::Create);
+    adder.AddLimited<SelectKernel::Create>("Select", {{"T", dtype}});
+    adder.AddLimited<SelectKernel::Create>("SelectV2", {{"T", dtype}});
+    adder.AddLimited<FillKernel::Create>("ZerosLike", {{"T", dtype}});
+    adder.AddLimited<FillKernel::Create>("OnesLike", {{"T", dtype}});
     for (const DType index : {DType::kInt32, DType::kInt64}) {
-      adder.Add("Fill", {{"T", dtype}, {"index_type", index}}, FillKernel::Create, {"dims"});
+      adder.AddLimited<FillKernel::Create>("Fill", {{"T", dtype}, {"index_type", index}}, {"dims"});
     }
   }
   for (const DType dtype : {DType::kFloat, DType::kInt64}) {
-    adder.Add("AddN", {{"T", dtype}}, AddNKernel::Create);
+    adder.AddLimited<AddNKernel::Create>("AddN", {{"T", dtype}});
   }
 }
 

@@ -93,6 +93,9 @@ constexpr auto kOfInt32 = std::to_array<std::string_view>(
      "Squeeze",      "StridedSlice", "Sub",      "Sum",       "Tile",     "Transpose", "Unpack",
      "ZerosLike"});
 
+// Of indices: as kOfSizes.
+constexpr auto kOfIndices = std::to_array<std::string_view>({"Unique", "UniqueWithCounts"});
+
 // Of variables that live on the device: value is the device's.
 constexpr auto kVariableOps = std::to_array<std::string_view>(
     {"DestroyResourceOp", "ReadVariableOp", "VarHandleOp", "VarIsInitializedOp", "VariableShape"});
@@ -128,6 +131,7 @@ class HostSideAdder {
     if (Has(kOfSizes, op)) AddAs(of_cpu, of_cpu.types, HostArguments(def));
     if (Has(kVariableOps, op)) AddForVariables(of_cpu, def);
     if (Has(kOfInt32, op)) AddForInt32(of_cpu, def);
+    if (Has(kOfIndices, op) && IsOfIndices(of_cpu)) AddAs(of_cpu, of_cpu.types, HostArguments(def));
   }
   // Those of which the CPU has one kernel for all types, or one for each.
   void AddHandedOn() {
@@ -162,6 +166,11 @@ class HostSideAdder {
     if (!has_dtype) return AddAs(of_cpu, of_cpu.types, std::move(host));
     for (const DType dtype : {DType::kFloat, DType::kInt64})
       AddAs(of_cpu, {{"dtype", dtype}}, host);
+  }
+  static bool IsOfIndices(const KernelEntry& of_cpu) {
+    return std::ranges::all_of(of_cpu.types, [](const auto& type) {
+      return type.second == DType::kInt32 || type.second == DType::kInt64;
+    });
   }
   void AddForInt32(const KernelEntry& of_cpu, const OpDef& def) {
     const bool of_range = of_cpu.op == "Range";

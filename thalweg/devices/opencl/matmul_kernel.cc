@@ -225,7 +225,7 @@ class MatMulOpenCl : public Kernel {
 
 void AddMatMulKernels(KernelAdder& adder) {
   for (const char* op : {"MatMul", "BatchMatMul", "BatchMatMulV2"}) {
-    adder.Add(op, {{"T", DType::kFloat}}, MatMulOpenCl::Create);
+    adder.AddLimited<MatMulOpenCl::Create>(op, {{"T", DType::kFloat}});
   }
 }
 

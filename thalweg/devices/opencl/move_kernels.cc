@@ -318,18 +318,18 @@ class SplitKernel : public MoveKernel {
 void AddMoveKernels(KernelAdder& adder) {
   for (const DType dtype : {DType::kFloat, DType::kInt64, DType::kBool}) {
     const KernelAdder::TypeList types = {{"T", dtype}};
-    adder.Add("Transpose", types, MoveKernel::Make<TransposeKernel>, {"perm"});
-    adder.Add("Tile", types, MoveKernel::Make<TileKernel>, {"multiples"});
-    adder.Add("BroadcastTo", types, MoveKernel::Make<BroadcastToKernel>, {"shape"});
-    adder.Add("Slice", types, MoveKernel::Make<SliceKernel>, {"begin", "size"});
-    adder.Add("StridedSlice", types, MoveKernel::Make<StridedSliceKernel>,
-              {"begin", "end", "strides"});
-    adder.Add("StridedSliceGrad", types, MoveKernel::Make<StridedSliceKernel>,
-              {"shape", "begin", "end", "strides"});
-    adder.Add("Pad", types, MoveKernel::Make<PadKernel>, {"paddings"});
-    adder.Add("Concat", types, MoveKernel::Make<ConcatKernel>, {"concat_dim"});
-    adder.Add("ConcatV2", types, MoveKernel::Make<ConcatKernel>, {"axis"});
-    adder.Add("Split", types, MoveKernel::Make<SplitKernel>, {"split_dim"});
+    adder.AddLimited<MoveKernel::Make<TransposeKernel>>("Transpose", types, {"perm"});
+    adder.AddLimited<MoveKernel::Make<TileKernel>>("Tile", types, {"multiples"});
+    adder.AddLimited<MoveKernel::Make<BroadcastToKernel>>("BroadcastTo", types, {"shape"});
+    adder.AddLimited<MoveKernel::Make<SliceKernel>>("Slice", types, {"begin", "size"});
+    adder.AddLimited<MoveKernel::Make<StridedSliceKernel>>("StridedSlice", types,
+                                                           {"begin", "end", "strides"});
+    adder.AddLimited<MoveKernel::Make<StridedSliceKernel>>("StridedSliceGrad", types,
+                                                           {"shape", "begin", "end", "strides"});
+    adder.AddLimited<MoveKernel::Make<PadKernel>>("Pad", types, {"paddings"});
+    adder.AddLimited<MoveKernel::Make<ConcatKernel>>("Concat", types, {"concat_dim"});
+    adder.AddLimited<MoveKernel::Make<ConcatKernel>>("ConcatV2", types, {"axis"});
+    adder.AddLimited<MoveKernel::Make<SplitKernel>>("Split", types, {"split_dim"});
   }
 }
 

@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/devices/opencl/opencl_kernel.h"
 
+#include <memory>
+
 namespace thalweg {
+
+Result<Tensor> Uploaded(OpenClDevice& device, const Tensor& tensor) {
+  ASSIGN_OR_RETURN(Tensor there, device.Allocate(tensor.dtype(), tensor.shape()));
+  if (tensor.bytes() == 0) return there;
+  const auto kept = std::make_shared<const Tensor>(tensor);  // the bytes of a scalar are in it
+  RETURN_IF_ERROR(device.queue().Write(kept->raw_data(), there, [kept](const Status&) {}));
+  return there;
+}
 
 const char* OpenClTypeName(DType dtype) {
   switch (dtype) {

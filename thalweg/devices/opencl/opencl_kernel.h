@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "thalweg/devices/opencl/limited_kernel.h"
 #include "thalweg/devices/opencl/opencl_device.h"
 #include "thalweg/kernel/kernel_registry.h"
 
@@ -36,6 +37,12 @@ class KernelAdder {
     entry.host_memory = std::move(host);
     entry.registered_at = where;
     Add(std::move(entry));
+  }
+  // Of a kernel that has limits, beyond which the CPU's computes (limited_kernel.h).
+  template <KernelFactory F>
+  void AddLimited(std::string_view op, TypeList types, std::vector<std::string> host = {},
+                  SourceLine where = SourceLine::Here()) {
+    Add(op, std::move(types), MakeLimited<F>, std::move(host), where);
   }
   void Add(KernelEntry entry) {
     entry.device_type = kGpu;
@@ -74,6 +81,10 @@ inline constexpr size_t kLine = 128;
 inline Status RunLine(OpenClQueue& queue, const OpenClLaunch& launch, size_t n) {
   return queue.Run(launch, {n, 1, 1}, {kLine, 1, 1});
 }
+
+// A tensor of the host in the device's memory, for what is put into the queue from now on. The
+// host's is kept until it has been read, and nobody may write it.
+Result<Tensor> Uploaded(OpenClDevice& device, const Tensor& tensor);
 
 // "float", "long" ...: how OpenCL calls a type; bool is an uchar. Null for a type without kernels.
 const char* OpenClTypeName(DType dtype);

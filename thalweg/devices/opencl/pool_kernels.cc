@@ -185,10 +185,11 @@ class AveragePoolGradient : public PoolOpenCl {
 
 void AddPoolKernels(KernelAdder& adder) {
   const std::pair<std::string, DType> of_float = {"T", DType::kFloat};
-  adder.Add("MaxPool", {of_float}, PoolOpenCl::Make<PoolForward>);
-  adder.Add("AvgPool", {of_float}, PoolOpenCl::Make<PoolForward>);
-  adder.Add("MaxPoolGrad", {of_float}, PoolOpenCl::Make<MaxPoolGradient>);
-  adder.Add("AvgPoolGrad", {of_float}, PoolOpenCl::Make<AveragePoolGradient>, {"orig_input_shape"});
+  adder.AddLimited<PoolOpenCl::Make<PoolForward>>("MaxPool", {of_float});
+  adder.AddLimited<PoolOpenCl::Make<PoolForward>>("AvgPool", {of_float});
+  adder.AddLimited<PoolOpenCl::Make<MaxPoolGradient>>("MaxPoolGrad", {of_float});
+  adder.AddLimited<PoolOpenCl::Make<AveragePoolGradient>>("AvgPoolGrad", {of_float},
+                                                          {"orig_input_shape"});
 }
 
 }  // namespace thalweg

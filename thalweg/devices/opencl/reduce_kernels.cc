@@ -137,12 +137,12 @@ void AddReduceKernels(KernelAdder& adder) {
       const bool of_bool = known.what == ReduceTo::kAll || known.what == ReduceTo::kAny;
       KernelAdder::TypeList types = {{"Tidx", index}};
       if (!of_bool) types.emplace_back("T", DType::kFloat);
-      adder.Add(known.op, std::move(types), ReduceOpenCl::Create, {"reduction_indices"});
+      adder.AddLimited<ReduceOpenCl::Create>(known.op, std::move(types), {"reduction_indices"});
     }
   }
-  adder.Add("BiasAdd", {{"T", DType::kFloat}}, BiasAddOpenCl::Create);
-  adder.Add("BiasAddV1", {{"T", DType::kFloat}}, BiasAddOpenCl::Create);
-  adder.Add("BiasAddGrad", {{"T", DType::kFloat}}, BiasAddGradOpenCl::Create);
+  adder.AddLimited<BiasAddOpenCl::Create>("BiasAdd", {{"T", DType::kFloat}});
+  adder.AddLimited<BiasAddOpenCl::Create>("BiasAddV1", {{"T", DType::kFloat}});
+  adder.AddLimited<BiasAddGradOpenCl::Create>("BiasAddGrad", {{"T", DType::kFloat}});
 }
 
 }  // namespace thalweg

@@ -23,6 +23,7 @@ Status AddOpenClKernels(const OpRegistry& ops, KernelRegistry& registry) {
   AddBatchNormKernels(adder);
   AddPoolKernels(adder);
   AddReduceKernels(adder);
+  AddRowKernels(adder);
   AddSoftmaxKernels(adder);
   AddVariableKernels(adder);
   AddOptimizerKernels(adder);

@@ -27,6 +27,7 @@ void AddConvKernels(KernelAdder& adder);
 void AddBatchNormKernels(KernelAdder& adder);
 void AddPoolKernels(KernelAdder& adder);
 void AddReduceKernels(KernelAdder& adder);
+void AddRowKernels(KernelAdder& adder);
 void AddSoftmaxKernels(KernelAdder& adder);
 void AddVariableKernels(KernelAdder& adder);
 void AddOptimizerKernels(KernelAdder& adder);

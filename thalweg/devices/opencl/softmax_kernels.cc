@@ -182,9 +182,9 @@ class CrossEntropyOpenCl : public Kernel {
 
 void AddSoftmaxKernels(KernelAdder& adder) {
   const std::pair<std::string, DType> of_float = {"T", DType::kFloat};
-  adder.Add("Softmax", {of_float}, SoftmaxOpenCl::Create);
-  adder.Add("LogSoftmax", {of_float}, SoftmaxOpenCl::Create);
-  adder.Add("SoftmaxCrossEntropyWithLogits", {of_float}, CrossEntropyOpenCl::Create);
+  adder.AddLimited<SoftmaxOpenCl::Create>("Softmax", {of_float});
+  adder.AddLimited<SoftmaxOpenCl::Create>("LogSoftmax", {of_float});
+  adder.AddLimited<CrossEntropyOpenCl::Create>("SoftmaxCrossEntropyWithLogits", {of_float});
   for (const DType labels : {DType::kInt32, DType::kInt64}) {
     adder.Add("SparseSoftmaxCrossEntropyWithLogits", {of_float, {"Tlabels", labels}},
               CrossEntropyOpenCl::Create);
