@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PageColumns: the rows, names, spans and transfers of a trace as elements of an HTML page.
 //
+//   std::string page;
 //   AppendPageColumns(trace, &page);
 //
 // Spans are in order of device, lane and start: their place. Columns of numbers are varints in
