@@ -59,7 +59,7 @@ run() {  # run NAME
     rm -rf "$corpus"
     mapfile -t inputs < <(find "tests/fuzz/$1" -type f | LC_ALL=C sort)
     (IFS=, && echo "${inputs[*]}" >"build/fuzz/$1.inputs")
-    how=(-seed=1 -runs=$((${#inputs[@]} + 1000)) -use_cmp=0 -seed_inputs="@build/fuzz/$1.inputs")
+    how=(-seed=1 -runs=$((${#inputs[@]} + 1000)) -use_cmp=0 -seed_inputs="@build/fuzz/$1.inputs" -max_total_time=600)
     setarch "$(uname -m)" -R true 2>/dev/null && plain_layout=(setarch "$(uname -m)" -R)
   else
     how=(-max_total_time="$each" "tests/fuzz/$1")

@@ -26,7 +26,7 @@ LAST_LINE = {
 
 def run(name, *arguments):
     return subprocess.run([sys.executable, os.path.join(HERE, name), *map(str, arguments)], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=300)
+                          stderr=subprocess.PIPE, text=True, timeout=600)
 
 
 def test_every_example_is_listed():

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "thalweg/base/prefetch.h"
 #include "thalweg/kernel/made_texts.h"
 #include "thalweg/tensor/variant.h"
 
@@ -36,6 +37,14 @@ Status Copy(Allocator& allocator, const Tensor& from, int64_t begin, Tensor* to,
       return OkStatus();
     }
   }
+}
+
+// Rows of a queue have left the cache. A small one's elements are behind its header.
+constexpr size_t kRowsAhead = 8;
+void PrefetchRow(const Tensor& row) {
+  constexpr size_t kHeaderAndText = 256;
+  if (row.kind() != Tensor::Kind::kBuffer) return;
+  Prefetch(reinterpret_cast<const void*>(row.payload_word()), kHeaderAndText);
 }
 
 // The strings of a row, for which there is room: those that nobody else sees are moved.
@@ -105,7 +114,10 @@ Result<Tensor> BatchOfRows(Allocator& allocator, std::span<Tensor* const> rows) 
                                                first.shape()));
   if (dtype == DType::kString) {
     size_t bytes = 0;
-    for (const Tensor* row : rows) bytes += TextHeapBytes(row->flat<std::string>());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (i + kRowsAhead < rows.size()) PrefetchRow(*rows[i + kRowsAhead]);
+      bytes += TextHeapBytes(rows[i]->flat<std::string>());
+    }
     RETURN_IF_ERROR(ClaimTextHeap(allocator, batch, bytes));
     auto* to = batch.mutable_data<std::string>();
     for (Tensor* const row : rows) MoveTexts(*row, std::exchange(to, to + n));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "thalweg/base/mutex.h"
+#include "thalweg/base/prefetch.h"
 
 // Under the address sanitizer every block is one of malloc, of just the size asked for: a cache
 // would hide reads and writes beside it and after its end.
@@ -123,6 +124,8 @@ void* AllocateSmallBlock(size_t bytes) {
   FreeBlock* const block = cache.head[cls];
   cache.head[cls] = block->next;
   --cache.count[cls];
+  // Another thread may have freed it long ago, as those do that take what this one puts in a queue.
+  Prefetch(block->next, bytes);
   return block;
 }
 

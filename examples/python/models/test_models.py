@@ -43,7 +43,7 @@ def test_every_model_is_listed():
 def test_learns(name):
     arguments, share = SMALL[name]
     p = subprocess.run([sys.executable, os.path.join(HERE, name), *map(str, arguments)], stdout=subprocess.PIPE,
-                       stderr=subprocess.PIPE, text=True, timeout=300)
+                       stderr=subprocess.PIPE, text=True, timeout=900)
     assert p.returncode == 0 and p.stderr == "", p.stderr
     first, last = re.fullmatch(r"loss (\S+) -> (\S+) in \d+ steps, \S+ \w+/s", p.stdout.splitlines()[-1]).groups()
     assert float(last) < share * float(first), p.stdout
@@ -53,7 +53,7 @@ def test_learns(name):
 def test_memory_is_steady_and_planned(name):
     """No growth and no page faults after the first steps; the peak known beforehand is that of the step to a tenth."""
     p = subprocess.run([sys.executable, os.path.join(HERE, "memory_probe.py"), name, "--threads", "1", *map(str, MEMORY[name])],
-                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
     assert p.returncode == 0 and p.stderr == "", p.stderr
     found = json.loads(p.stdout)
     assert found["grown"] == 0 and found["faults"] < 100, found  # of twenty steps: one buffer of a step has more pages

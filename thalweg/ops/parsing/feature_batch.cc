@@ -5,6 +5,7 @@
 #include <deque>
 #include <limits>
 
+#include "thalweg/base/prefetch.h"
 #include "thalweg/ops/parsing/value_sink.h"
 
 namespace thalweg {
@@ -117,10 +118,18 @@ class FeatureBatch {
     return Shape::Make(dims);
   }
 
+  // While an example is read the next one comes, which may have left the cache in a queue.
+  void PrefetchText(int64_t e) const {
+    if (e == n_) return;
+    const std::string& text = from_.texts[static_cast<size_t>(e)];
+    Prefetch(text.data(), text.size());
+  }
+
   Status Scan(int64_t e) {
     std::string_view* const views = &found(e, 0);
     std::fill_n(views, width_, std::string_view());
     const std::string& text = from_.texts[static_cast<size_t>(e)];
+    PrefetchText(e + 1);
     if (!FindFeatures(text, from_.keys, views)) return from_.words.NotAMessage(e, text);
     for (int slot = 0; slot < width_; ++slot) RETURN_IF_ERROR(ScanFeature(e, slot, views[slot]));
     return OkStatus();
