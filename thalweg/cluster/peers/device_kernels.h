@@ -3,8 +3,10 @@
 // CPU: the kernels that they have, and which are lost. It rides in GetStatus, in a field that
 // TensorFlow's tasks do not know, and skip: of those a master knows no kernels but the CPU's.
 //
-//   RETURN_IF_ERROR(AskForKernels(request));                                  // the master
-//   if (AsksForKernels(request)) AddDeviceKernels(devices, kernels, response);  // the task
+//   RETURN_IF_ERROR(AskForKernels(request));  // the master
+//   if (AsksForKernels(*request)) {           // the task
+//     RETURN_IF_ERROR(AddDeviceKernels(devices, kernels, response));
+//   }
 //   ASSIGN_OR_RETURN(DeviceKernels found, FindDeviceKernels(*response));
 //
 // Ownership: values; what is added to a message it owns. Registries are shared and never change;

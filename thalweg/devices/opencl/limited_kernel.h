@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LimitedKernel: a kernel of the device that cannot do all that its operation allows (a product of
-// nine dimensions). What it says is Unimplemented, the CPU's kernel does, on
-// copies of the inputs, and its results are copied back.
+// nine dimensions). What it says is Unimplemented, the CPU's kernel does, on copies of the inputs,
+// and its results are copied back.
 //
 //   adder.AddLimited<MatMulOpenCl::Create>("MatMul", {{"T", DType::kFloat}});
 //
