@@ -19,6 +19,15 @@ std::string Percent(int64_t part, int64_t whole) {
   return StrCat((part * 100 + whole / 2) / std::max<int64_t>(whole, 1), " %");
 }
 
+const char* RemedyOfOneNode(const std::string& op) {
+  if (op == "PyFunc" || op == "PyFuncStateless" || op == "EagerPyFunc") {
+    return "That is a function of the program's own: see what it waits for, or let operations of "
+           "the graph do its work.";
+  }
+  return "Split that node (several smaller products, shards of a variable), or give its kernel "
+         "more threads (intra_op_parallelism_threads).";
+}
+
 class StallSearch {
  public:
   StallSearch(const Trace& trace, uint32_t step, const std::vector<PathPart>& path)
@@ -282,9 +291,7 @@ class StallSearch {
                                   " of the step a single node ran, though there are ", lanes,
                                   " lanes: the nodes wait for each other in a chain.");
     stall.remedy = is_one_node
-                       ? "Split that node (several smaller products, shards of a variable), or "
-                         "give its kernel more threads "
-                         "(intra_op_parallelism_threads)."
+                       ? RemedyOfOneNode(trace_.OpOf(node))
                        : "Let work that needs no result of the other run beside it: towers over "
                          "parts of the batch, fewer control edges; or make "
                          "the nodes of the chain larger, so that their kernels use all threads.";

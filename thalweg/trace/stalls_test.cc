@@ -115,6 +115,19 @@ TEST(StallsTest, WhoFillsAQueueAndWhoEmptiesItWaitInTurn) {
   EXPECT_EQ(OfKind(starved, StallKind::kInput).size(), 1u);
 }
 
+TEST(StallsTest, OneNodeThatTakesTheStep) {
+  const auto remedy_of = [](const std::string& op) {
+    TestStep step;
+    step.Node(kPs, "long", op, 0, 5000);
+    for (int i = 0; i < 4; ++i)
+      step.Node(kPs, "beside" + std::to_string(i), "Add", 100 * i, 100 * i + 90, -1, 1);
+    const auto found = OfKind(StallsOf(step), StallKind::kParallelism);
+    return found.empty() ? "" : std::string(found[0].remedy);
+  };
+  EXPECT_THAT(remedy_of("MatMul"), testing::HasSubstr("smaller products"));
+  EXPECT_THAT(remedy_of("PyFunc"), testing::HasSubstr("function of the program's own"));
+}
+
 TEST(StallsTest, OneNodeAtATimeThoughThereAreLanes) {
   const auto step_of = [](int beside) {
     TestStep step;
