@@ -23,12 +23,13 @@ def losses(target, config, device, random):
 
 def test_a_net_trains_on_the_gpu_of_another_task(monkeypatch):
     spec = {"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]}
+    # First, so that this process has its own GPU for other tests.
+    here, _ = losses("", tw.ConfigProto(), "/cpu:0", np.random.RandomState(3))
     far = tw.train.Server(spec, "worker", 1)
     monkeypatch.delenv("THALWEG_DEVICE_COUNT")
     near = tw.train.Server(spec, "worker", 0)
     there, place = losses(near.target, tw.ConfigProto(), THERE, np.random.RandomState(3))
     assert place.endswith("/job:worker/replica:0/task:1/device:GPU:0")
-    here, _ = losses("", tw.ConfigProto(), "/cpu:0", np.random.RandomState(3))
     np.testing.assert_allclose(here, there, rtol=1e-4)
     assert here[-1] < here[0]
     for server in (near, far):

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from thalweg.messages import RunMetadata
     from thalweg.profiler.profile_nodes import GraphNodeProto, MultiGraphNodeProto
 
-_DEFAULT: Any = 0  # as 1.15 says "the usual options"
 _TREES = {"scope": profile_tree.by_scope, "op": profile_tree.by_operation, "code": profile_tree.by_line}
 
 
@@ -69,7 +68,7 @@ class Profiler:
         """Adds what a traced step has left."""
         self._steps[step] = run_meta
 
-    def _profile(self, cmd: str, options: dict[str, Any] | None) -> Any:
+    def _profile(self, cmd: str, options: dict[str, Any] | int | None) -> Any:
         options = _checked(options)
         nodes, unknown = statistics_of_graph(self._graph)
         wanted = options["step"]
@@ -82,26 +81,26 @@ class Profiler:
         _write(profile_text(root, options), options["output"])
         return root
 
-    def profile_name_scope(self, options: dict[str, Any] | None) -> GraphNodeProto:
+    def profile_name_scope(self, options: dict[str, Any] | int | None) -> GraphNodeProto:
         """A tree by the names of nodes."""
         return self._profile("scope", options)
 
-    def profile_operations(self, options: dict[str, Any] | None) -> MultiGraphNodeProto:
+    def profile_operations(self, options: dict[str, Any] | int | None) -> MultiGraphNodeProto:
         """A list of kinds of operations."""
         return self._profile("op", options)
 
-    def profile_python(self, options: dict[str, Any] | None) -> GraphNodeProto:
+    def profile_python(self, options: dict[str, Any] | int | None) -> GraphNodeProto:
         """The lines of the program that made the nodes."""
         return self._profile("code", options)
 
-    def profile_graph(self, options: dict[str, Any] | None) -> GraphNodeProto:
+    def profile_graph(self, options: dict[str, Any] | int | None) -> GraphNodeProto:
         """Is not there: by scope, operation and line it is."""
         raise errors.UnimplementedError(None, None, "profiles by edges of the graph are not there; by scope (profile_name_scope), kind "
                                                     "(profile_operations) and line (profile_python) they are")
 
 
 def profile(graph: Graph | None = None, run_meta: RunMetadata | None = None, op_log: object = None, cmd: str = "scope",
-            options: dict[str, Any] = _DEFAULT) -> GraphNodeProto | MultiGraphNodeProto:
+            options: dict[str, Any] | int = 0) -> GraphNodeProto | MultiGraphNodeProto:
     """Shows, and gives, parameters, float operations, times and memory of a graph's nodes.
 
     Parameters
@@ -115,7 +114,7 @@ def profile(graph: Graph | None = None, run_meta: RunMetadata | None = None, op_
     cmd : {"scope", "op", "code"}
         By names, kinds of operations, or lines of the program.
     options : dict, optional
-        Of `ProfileOptionBuilder`; the parameters of trainable variables without it.
+        Of `ProfileOptionBuilder`; without it, or with 0, the parameters of trainable variables.
 
     Returns
     -------

@@ -26,7 +26,8 @@ class HostSideKernel : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<HostSideKernel>(std::move(kernel)));
   }
   Status Compute(Context& ctx) override {
-    std::vector<Tensor> values(static_cast<size_t>(ctx.num_inputs() + ctx.num_outputs()));
+    std::vector<Tensor> values(static_cast<size_t>(ctx.num_inputs()) +
+                               static_cast<size_t>(ctx.num_outputs()));
     for (int i = 0; i < ctx.num_inputs(); ++i) values[static_cast<size_t>(i)] = ctx.input(i);
     RETURN_IF_ERROR(ComputeOnHost(*kernel_, ctx, ctx.device(), values));
     for (int i = 0; i < ctx.num_outputs(); ++i) {
