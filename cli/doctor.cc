@@ -7,7 +7,6 @@
 
 #include "commands.h"
 #include "file_work.h"
-#include "thalweg/environment.h"
 
 namespace cli {
 namespace {
@@ -53,8 +52,8 @@ void ShowRoof(const Json& roof) {
   };
   show("products   ", "product_flops_one_thread", "product_flops", "GFLOP/s");
   show("copies     ", "copy_bytes_per_second_one_thread", "copy_bytes_per_second", "GB/s");
-  std::printf("loopback   %s there and back\n",
-              DurationText(roof.at("loopback_seconds").get<double>()).c_str());
+  const double loopback = roof.at("loopback_seconds").get<double>();
+  if (loopback > 0) std::printf("loopback   %s there and back\n", DurationText(loopback).c_str());
   std::printf("others     %.2f processors busy meanwhile\n",
               roof.at("foreign_processors").get<double>());
 }
@@ -72,15 +71,10 @@ void ShowFindings(const Json& findings) {
 }  // namespace
 
 void Doctor(const DoctorArgs& args) {
-  const tw::internal::StatusHolder status;
-  const std::unique_ptr<TwEnvironment, void (*)(TwEnvironment*)> environment(
-      tw_environment_new(nullptr, status.c), tw_environment_free);
-  if (environment == nullptr) throw WorkError(tw_status_message(status.c));
   if (!args.quick && isatty(STDERR_FILENO) != 0)
     std::fputs("measuring for some two seconds...\n", stderr);
-  const Json report = GetJson([&](TwStatus* into) {
-    return tw_machine_report(environment.get(), args.quick ? 0 : 1, into);
-  });
+  const Json report = GetJson(
+      [&](TwStatus* status) { return tw_machine_report(nullptr, args.quick ? 0 : 1, status); });
   if (args.json) {
     PrintJson(report);
   } else {

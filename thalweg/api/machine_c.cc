@@ -18,15 +18,22 @@ constexpr struct {
     {"libthalweg_linalg.so", "thalweg_linalg"}, {"libthalweg_re2.so", "thalweg_re2"},
     {"libthalweg_sqlite.so", "thalweg_sqlite"}, {"libthalweg_zlib.so", "thalweg_zlib"}};
 
-Result<std::string> Report(const Environment& environment, bool measure) {
-  Examined examined{.machine = ReadMachineFacts()};
+// Without an environment, `no_devices` says why there is none.
+std::string Report(const Environment* environment, std::string no_devices, bool measure) {
+  Examined examined{.machine = ReadMachineFacts(), .no_devices = std::move(no_devices)};
   for (const auto& [file, symbol] : kComponents) {
     if (FindComponent(file, symbol) == nullptr) examined.missing_components.emplace_back(file);
   }
-  for (const auto& device : environment.devices())
-    examined.devices.push_back({device->full_name(), device->type()});
+  if (environment != nullptr) {
+    for (const auto& device : environment->devices())
+      examined.devices.push_back({device->full_name(), device->type()});
+  }
   if (measure) {
-    ASSIGN_OR_RETURN(examined.roof, MeasureRoof(examined.machine.usable));
+    if (Result<Roof> roof = MeasureRoof(examined.machine.usable); roof.ok()) {
+      examined.roof = *std::move(roof);
+    } else {
+      examined.no_roof = roof.status().message();
+    }
   }
   return MachineReportJson(examined, Examine(examined));
 }
@@ -36,8 +43,11 @@ Result<std::string> Report(const Environment& environment, bool measure) {
 extern "C" TwBuffer* tw_machine_report(const TwEnvironment* environment, int32_t measure,
                                        TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
-    RETURN_IF_ERROR(RequireAll({{"environment", environment}}));
-    ASSIGN_OR_RETURN(std::string text, Report(*environment->environment, measure != 0));
-    return NewBuffer(std::move(text));
+    if (environment != nullptr)
+      return NewBuffer(Report(environment->environment.get(), "", measure != 0));
+    TwStatus why;
+    const std::unique_ptr<TwEnvironment> usual(tw_environment_new(nullptr, &why));
+    return NewBuffer(Report(usual == nullptr ? nullptr : usual->environment.get(),
+                            usual == nullptr ? tw_status_message(&why) : "", measure != 0));
   });
 }

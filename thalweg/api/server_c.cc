@@ -51,7 +51,10 @@ Result<ServerOptions> MakeOptions(const Message& def, const TwServerOptions& giv
     options.task = static_cast<int>(def.GetInt(pb::ServerDef::kTaskIndex));
   }
   const Message& config = def.GetMessage(pb::ServerDef::kDefaultSessionConfig);
-  ASSIGN_OR_RETURN(const ConfigOptions read, ReadConfig(config, ConfigUse::kServer, {}));
+  ASSIGN_OR_RETURN(options.environment.device_count, DeviceCountAskedFor());
+  ASSIGN_OR_RETURN(const ConfigOptions read,
+                   ReadConfig(config, ConfigUse::kServer, {},
+                              {.device_count = options.environment.device_count}));
   ASSIGN_OR_RETURN(options.session_config, Serialize(config));
   options.collective_leader = read.collective_leader;
   options.environment.threads = read.size.threads.value_or(options.environment.threads);
@@ -61,7 +64,6 @@ Result<ServerOptions> MakeOptions(const Message& def, const TwServerOptions& giv
   options.insecure = given.insecure != 0;
   if (given.threads >= 0) options.environment.threads = given.threads;
   if (given.cpu_devices > 0) options.environment.cpu_devices = given.cpu_devices;
-  ASSIGN_OR_RETURN(options.environment.device_count, DeviceCountAskedFor());
   options.environment.LimitDevices(read.size);
   options.environment.cache_directory = CacheDirectory();
   options.environment.memory_limit = given.memory_limit;

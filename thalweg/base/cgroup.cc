@@ -131,7 +131,8 @@ int UsableProcessors() {
   const int allowed =
       sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
   const double limit = ReadProcessLimits().processors;
-  return limit > 0 ? std::clamp(static_cast<int>(std::ceil(limit)), 1, allowed) : allowed;
+  if (limit <= 0 || limit >= allowed) return allowed;
+  return std::max(1, static_cast<int>(std::ceil(limit)));
 }
 
 }  // namespace thalweg

@@ -109,11 +109,11 @@ void ExamineMemory(const MachineFacts& machine, Findings* found) {
 
 void ExamineLimits(const MachineFacts& machine, Findings* found) {
   if (machine.open_files > 0 && machine.open_files < kFewFiles) {
-    found->Wrong(
-        StrCat("this process may open ", machine.open_files,
-               " files; a server of a cluster and checkpoints of many shards need more"),
-        StrCat("ulimit -n ", std::min<int64_t>(machine.most_open_files, 65536),
-               machine.most_open_files < kFewFiles ? ", after root has raised ulimit -Hn" : ""));
+    found->Wrong(StrCat("this process may open ", machine.open_files,
+                        " files; a server of a cluster and checkpoints of many shards need more"),
+                 machine.most_open_files < kFewFiles
+                     ? "ulimit -n 65536, after root has raised ulimit -Hn to as much"
+                     : StrCat("ulimit -n ", std::min<int64_t>(machine.most_open_files, 65536)));
   }
   if (machine.task_limit > 0 && machine.task_limit - machine.tasks < kFewTasks) {
     found->Wrong(StrCat("the container may have ", machine.task_limit, " threads and has ",
@@ -136,6 +136,15 @@ void ExamineLibrary(const Examined& examined, Findings* found) {
   for (const std::string& name : examined.missing_components) {
     found->Wrong(StrCat(name, " is not beside libthalweg.so; what needs it fails or is slow"),
                  "install the package whole");
+  }
+  if (!examined.no_devices.empty()) {
+    found->Wrong(StrCat("the devices that THALWEG_DEVICE_COUNT asks for cannot be had: ",
+                        examined.no_devices),
+                 "install their driver, or ask for fewer");
+  }
+  if (!examined.no_roof.empty()) {
+    found->Wrong(StrCat("nothing could be measured: ", examined.no_roof),
+                 "give programs more memory and threads here (ulimit -a shows the limits)");
   }
   const bool has_gpu = std::ranges::any_of(
       examined.devices, [](const ExaminedDevice& device) { return device.type == "GPU"; });
@@ -171,6 +180,10 @@ void ExamineRoof(const MachineFacts& machine, const Roof& roof, Findings* found)
       found->Slow(StrCat(roof.threads, " threads make products ", ratio, " times as fast as one"),
                   "see that nothing else runs, and that virtual processors are cores of their own");
     }
+  }
+  if (!roof.no_loopback.empty()) {
+    found->Wrong(StrCat("servers of this machine do not reach each other: ", roof.no_loopback),
+                 "ip link set lo up, and let nothing filter it");
   }
   if (roof.loopback > kLoopback) {
     found->Slow(

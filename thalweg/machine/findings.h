@@ -27,6 +27,8 @@ struct ExaminedDevice {
 struct Examined {
   MachineFacts machine;
   std::optional<Roof> roof;  // none: not measured
+  std::string no_roof;       // why it could not be; "": it could, or nobody asked
+  std::string no_devices;    // why those that were asked for are not there; "": they are
   compute::IsaLevel level = compute::BestIsaLevel(), hardware = compute::HardwareIsaLevel();
   std::vector<ExaminedDevice> devices;          // of the environment
   std::vector<std::string> missing_components;  // libraries that belong beside this one

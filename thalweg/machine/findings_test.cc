@@ -102,7 +102,7 @@ TEST_F(OneFindingTest, FewFiles) {
   examined.machine.open_files = 256;
   Expect(FindingKind::kWrong, "may open 256 files", "ulimit -n 65536");
   examined.machine.most_open_files = 512;
-  Expect(FindingKind::kWrong, "may open 256 files", "ulimit -n 512, after root");
+  Expect(FindingKind::kWrong, "may open 256 files", "ulimit -n 65536, after root has raised");
 }
 
 TEST_F(OneFindingTest, FewThreads) {
@@ -150,6 +150,23 @@ TEST_F(OneFindingTest, ThreadsThatGainLittle) {
 TEST_F(OneFindingTest, Loopback) {
   examined.roof->loopback = 250e-6;
   Expect(FindingKind::kSlow, "takes 250 us", "iptables");
+}
+
+TEST_F(OneFindingTest, NoLoopback) {
+  examined.roof->no_loopback = "cannot connect to '127.0.0.1'";
+  examined.roof->loopback = 0;
+  Expect(FindingKind::kWrong, "do not reach each other: cannot connect", "ip link set lo up");
+}
+
+TEST_F(OneFindingTest, NothingCouldBeMeasured) {
+  examined.roof.reset();
+  examined.no_roof = "no memory";
+  Expect(FindingKind::kWrong, "could be measured: no memory", "ulimit -a");
+}
+
+TEST_F(OneFindingTest, DevicesThatWereAskedFor) {
+  examined.no_devices = "no OpenCL driver";
+  Expect(FindingKind::kWrong, "cannot be had: no OpenCL driver", "install");
 }
 
 TEST(FindingsTest, TheWorstComeFirst) {

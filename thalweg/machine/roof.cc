@@ -19,6 +19,7 @@
 #include <system_error>
 #include <vector>
 
+#include "thalweg/base/cgroup.h"
 #include "thalweg/base/errno_status.h"
 #include "thalweg/base/thread.h"
 #include "thalweg/compute/gemm/gemm.h"
@@ -29,7 +30,7 @@ namespace {
 
 constexpr double kSeconds = 0.3;  // of each measurement
 constexpr int64_t kRows = 512;    // of the matrices, which stay in the caches
-constexpr size_t kCopied = size_t{64} << 20;
+constexpr size_t kMostCopied = size_t{64} << 20;
 constexpr int kMessages = 2000;
 
 double Now() {
@@ -82,10 +83,10 @@ std::function<void()> Product() {
   };
 }
 
-std::function<void()> Copy() {
-  const auto from = std::make_shared<std::vector<char>>(kCopied, 1);
-  const auto to = std::make_shared<std::vector<char>>(kCopied, 2);
-  return [from, to] { std::memcpy(to->data(), from->data(), kCopied); };
+std::function<void()> Copy(size_t bytes) {
+  const auto from = std::make_shared<std::vector<char>>(bytes, 1);
+  const auto to = std::make_shared<std::vector<char>>(bytes, 2);
+  return [from, to] { std::memcpy(to->data(), from->data(), from->size()); };
 }
 
 class Socket {
@@ -123,6 +124,8 @@ Result<double> Loopback() {
   socklen_t size = sizeof(address);
   auto* const any = reinterpret_cast<sockaddr*>(&address);
   if (listener.fd() < 0 || client.fd() < 0) return SocketError("open a socket for");
+  const timeval patience = {.tv_sec = 5, .tv_usec = 0};  // what takes longer is lost
+  setsockopt(client.fd(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));  // connect, too
   if (bind(listener.fd(), any, size) != 0 || listen(listener.fd(), 1) != 0 ||
       getsockname(listener.fd(), any, &size) != 0 || connect(client.fd(), any, size) != 0) {
     return SocketError("connect to");
@@ -130,7 +133,6 @@ Result<double> Loopback() {
   const Socket server(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
   if (server.fd() < 0) return SocketError("accept from");
   const int on = 1;
-  const timeval patience = {.tv_sec = 5, .tv_usec = 0};  // a byte that takes longer is lost
   for (const int fd : {client.fd(), server.fd()}) {
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
@@ -158,12 +160,21 @@ Result<Roof> Measure(int threads) {
   Roof roof{.threads = std::max(threads, 1)};
   const ProcessorTimes before = ReadProcessorTimes();
   const double own = OwnProcessorTime(), begin = Now();
-  constexpr double kProduct = 2.0 * kRows * kRows * kRows, kCopy = 2.0 * kCopied;
+  constexpr double kProduct = 2.0 * kRows * kRows * kRows;
+  // All threads' pieces together are a quarter of the memory at most.
+  const size_t copied =
+      std::min(kMostCopied, static_cast<size_t>(UsableMemory()) / (8 * roof.threads));
+  const auto copy = [copied] { return Copy(copied); };
+  const double bytes = 2.0 * static_cast<double>(copied);
   roof.product_one = kProduct * Rate(1, Product);
   roof.product_all = roof.threads == 1 ? roof.product_one : kProduct * Rate(roof.threads, Product);
-  roof.copy_one = kCopy * Rate(1, Copy);
-  roof.copy_all = roof.threads == 1 ? roof.copy_one : kCopy * Rate(roof.threads, Copy);
-  ASSIGN_OR_RETURN(roof.loopback, Loopback());
+  roof.copy_one = bytes * Rate(1, copy);
+  roof.copy_all = roof.threads == 1 ? roof.copy_one : bytes * Rate(roof.threads, copy);
+  if (Result<double> loopback = Loopback(); loopback.ok()) {
+    roof.loopback = *loopback;
+  } else {
+    roof.no_loopback = loopback.status().message();
+  }
   const ProcessorTimes after = ReadProcessorTimes();
   const double time = Now() - begin;
   roof.foreign = std::max(0.0, (after.busy - before.busy - (OwnProcessorTime() - own)) / time);

@@ -34,10 +34,11 @@ Status Variable::Assign(Tensor value, bool validate_shape) {
                            "' has the first one");
   }
   {
+    MutexLock update(update_mutex_);  // else an update's copy of the former value comes after it
     MutexLock lock(value_mutex_);
     value_.swap(value);
   }
-  return OkStatus();  // the former value is released here, outside the lock
+  return OkStatus();  // the former value is released here, outside the locks
 }
 
 std::string Variable::DebugString() const {

@@ -43,8 +43,9 @@ class Variable : public Resource {
   Result<Tensor> Read() const;
   // Empty when uninitialized.
   Tensor ReadOrEmpty() const;
-  // Replaces the value. The tensor is shared with the giver, never copied. InvalidArgument when
-  // dtype or (with validate_shape) shape disagrees.
+  // Replaces the value, behind an update with use_locking that has begun; not from within one. The
+  // tensor is shared with the giver, never copied. InvalidArgument when dtype or (with
+  // validate_shape) shape disagrees.
   Status Assign(Tensor value, bool validate_shape = true);
   std::string DebugString() const override;
 
@@ -55,7 +56,7 @@ class Variable : public Resource {
   const DType dtype_;
   const PartialShape shape_;
   mutable Mutex value_mutex_;  // held for moments: guards the handle
-  Mutex update_mutex_;         // held over an update with use_locking
+  Mutex update_mutex_;         // held over an update with use_locking, and by who assigns
   Tensor value_ GUARDED_BY(value_mutex_);
 };
 

@@ -57,6 +57,30 @@ TEST(VariableTest, LockedUpdatesLoseNothing) {
   EXPECT_EQ(v.Read()->data<int32_t>()[0], 1000);
 }
 
+// An update that works on a copy does not put its own former value over what was assigned since.
+TEST(VariableTest, AnAssignmentIsNotLostBesideAnUpdate) {
+  AllocatorPtr allocator = MakeCpuAllocator();
+  Variable v("w", DType::kFloat, PartialShape{1});
+  ASSERT_TRUE(v.Assign(Tensor::Vector<float>({1})).ok());
+  const Tensor pinned = *v.Read();
+  std::atomic<bool> is_assigned = false;
+  std::thread assigns;
+  {
+    Variable::Update update(v, true);
+    Tensor* t = *update.Writable(*allocator);
+    assigns = std::thread([&] {
+      EXPECT_TRUE(v.Assign(Tensor::Vector<float>({7})).ok());
+      is_assigned = true;
+    });
+    // Time enough for an assignment that does not wait; one that does would take all of it.
+    for (int i = 0; i < 10000 && !is_assigned; ++i) std::this_thread::yield();
+    t->mutable_data<float>()[0] += 1;
+    update.Commit();
+  }
+  assigns.join();
+  EXPECT_EQ(v.Read()->flat<float>()[0], 7);
+}
+
 TEST(VariableTest, AReadDuringAnUpdateInPlaceIsOfWholeVersions) {
   AllocatorPtr allocator = MakeCpuAllocator();
   Variable v("w", DType::kFloat, PartialShape{2});

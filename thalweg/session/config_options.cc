@@ -158,7 +158,14 @@ Status ReadVisible(std::string_view list, std::vector<int>* visible) {
   return OkStatus();
 }
 
-Status ReadGpus(const Message& options, EnvironmentSize* size) {
+bool HasGpus(const EnvironmentSize& there) {
+  const auto gpus = there.device_count.find("GPU");
+  return gpus != there.device_count.end() && gpus->second > 0;
+}
+
+// Where there are none, whatever stands there: programs write "-1" to have none.
+Status ReadGpus(const Message& options, const EnvironmentSize& there, EnvironmentSize* size) {
+  if (!HasGpus(there)) return OkStatus();
   RETURN_IF_ERROR(
       ReadVisible(options.GetString(pb::GPUOptions::kVisibleDeviceList), &size->visible_gpus));
   const double fraction = options.GetDouble(pb::GPUOptions::kPerProcessGpuMemoryFraction);
@@ -173,16 +180,15 @@ Status ReadGpus(const Message& options, EnvironmentSize* size) {
   return OkStatus();
 }
 
-Status ReadDevices(const Message& config, EnvironmentSize* size) {
+Status ReadDevices(const Message& config, const EnvironmentSize& there, EnvironmentSize* size) {
   for (const Message* entry : config.Messages(Config::kDeviceCount)) {
     const std::string type(entry->GetString(pb::kMapKey));
     const int64_t count = entry->GetInt(pb::kMapValue);
     if (type == "CPU") continue;
-    RETURN_IF_ERROR(CheckConfigCount(StrCat("device_count of ", type), count, 0,
-                                     std::numeric_limits<int32_t>::max()));
-    size->device_count[type] = static_cast<int>(count);
+    size->device_count[type] =  // below 0: none, as TensorFlow has it
+        static_cast<int>(std::clamp<int64_t>(count, 0, std::numeric_limits<int32_t>::max()));
   }
-  RETURN_IF_ERROR(ReadGpus(config.GetMessage(Config::kGpuOptions), size));
+  RETURN_IF_ERROR(ReadGpus(config.GetMessage(Config::kGpuOptions), there, size));
   const Message* const cpus = config.FindEntry(Config::kDeviceCount, "CPU");
   if (cpus == nullptr) return OkStatus();
   const int64_t count = cpus->GetInt(pb::kMapValue);
@@ -262,11 +268,6 @@ Status ReadExperimental(const Message& options, ConfigOptions* read) {
   return OkStatus();
 }
 
-bool HasGpus(const EnvironmentSize& there) {
-  const auto gpus = there.device_count.find("GPU");
-  return gpus != there.device_count.end() && gpus->second > 0;
-}
-
 // Whether devices beyond CPUs are as many as `asked` lets be seen.
 bool SeesAll(const EnvironmentSize& there, const EnvironmentSize& asked) {
   return std::ranges::all_of(asked.device_count, [&](const auto& most) {
@@ -332,7 +333,7 @@ Result<ConfigOptions> ReadConfig(const Message& config, ConfigUse use, SessionOp
   RETURN_IF_ERROR(ReadThreads(config, &read.size));
   to.inter_op_thread_pools =
       std::max(1, static_cast<int>(config.Size(Config::kSessionInterOpThreadPool)));
-  RETURN_IF_ERROR(ReadDevices(config, &read.size));
+  RETURN_IF_ERROR(ReadDevices(config, there, &read.size));
   RETURN_IF_ERROR(ReadExperimental(config.GetMessage(Config::kExperimental), &read));
   read.collective_leader = CollectiveLeaderOf(config);
   for (const std::string_view filter : config.Repeated<std::string_view>(Config::kDeviceFilters)) {

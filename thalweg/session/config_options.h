@@ -47,9 +47,9 @@ struct ConfigOptions {
   std::string Warning() const;
 };
 
-// `session`: what the configuration does not speak of. `there`: of kRemoteSession the threads and
-// devices of the server, and a configuration that asks for the same has its effect; of
-// kLocalSession the devices that are no CPUs, without which some fields have none.
+// `session`: what the configuration does not speak of. `there`: the devices that are no CPUs, and
+// without GPUs what is said of them is not even read; of kRemoteSession the server's threads and
+// devices, and a configuration that asks for the same has its effect.
 Result<ConfigOptions> ReadConfig(const Message& config, ConfigUse use, SessionOptions session,
                                  const EnvironmentSize& there = {});
 

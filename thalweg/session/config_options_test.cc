@@ -37,8 +37,9 @@ PassSet PassesOf(const ConfigOptions& read) {
   return passes.ok() ? *passes : PassSet();
 }
 
-Status ErrorOf(std::string_view text) {
-  return ReadConfig(**ParseText(pb::ConfigProto::Descriptor(), text), ConfigUse::kLocalSession, {})
+Status ErrorOf(std::string_view text, const EnvironmentSize& there = {}) {
+  return ReadConfig(**ParseText(pb::ConfigProto::Descriptor(), text), ConfigUse::kLocalSession, {},
+                    there)
       .status();
 }
 
@@ -141,14 +142,16 @@ TEST(ConfigOptionsTest, AcceleratorsAreHiddenChosenAndLimited) {
                                                 "gpu_options.visible_device_list"};
   EXPECT_THAT(Read(text).unheeded, UnorderedElementsAreArray(gpu_options));
   for (const char* bad :
-       {"device_count { key: 'GPU' value: -1 }", "gpu_options { visible_device_list: '0,x' }",
-        "gpu_options { visible_device_list: ',' }", "gpu_options { visible_device_list: '-1' }",
-        "gpu_options { visible_device_list: '1,0,1' }",
+       {"gpu_options { visible_device_list: '0,x' }", "gpu_options { visible_device_list: ',' }",
+        "gpu_options { visible_device_list: '-1' }", "gpu_options { visible_device_list: '1,0,1' }",
         "gpu_options { per_process_gpu_memory_fraction: 1.5 }",
         "gpu_options { per_process_gpu_memory_fraction: -0.5 }",
         "gpu_options { per_process_gpu_memory_fraction: nan }"}) {
-    EXPECT_EQ(ErrorOf(bad).code(), Code::kInvalidArgument) << bad;
+    EXPECT_EQ(ErrorOf(bad, two_gpus).code(), Code::kInvalidArgument) << bad;
+    EXPECT_EQ(Read(bad).size, EnvironmentSize()) << bad;  // there is no GPU it speaks of
   }
+  EXPECT_THAT(Read("device_count { key: 'GPU' value: -1 }").size.device_count,
+              ElementsAre(Pair("GPU", 0)));
   // A server has what it has: what asks for no other has its effect.
   const ConfigUse remote = ConfigUse::kRemoteSession;
   EXPECT_THAT(Read(text, remote, two_gpus).unheeded,

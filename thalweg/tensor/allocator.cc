@@ -38,7 +38,8 @@ size_t RoundUpToClass(size_t bytes, int* cls) {
 
 int64_t SystemLimit() {
   const int64_t limit = UsableMemory();
-  return limit - std::max<int64_t>(limit / 10, int64_t{256} << 20);
+  // A reserve for what is no tensor; small machines keep half.
+  return limit - std::min(limit / 2, std::max(limit / 10, int64_t{256} << 20));
 }
 
 void* MapBlock(size_t bytes) {

@@ -18,7 +18,9 @@ constexpr uint32_t kKernelsField = 20262;
 constexpr uint32_t kAsked = 1;
 constexpr uint32_t kType = 1;
 constexpr uint32_t kLost = 2;
-constexpr size_t kMostKernels = 50'000;
+// Each kernel is compared with those of its operation; Cast has one for each pair of types.
+constexpr size_t kMostKernels = 50'000, kMostOfAnOperation = 1024, kMostTypes = 16;
+constexpr size_t kMostDeviceTypes = 16;
 constexpr size_t kMostText = 2048;
 
 std::string_view FindField(const Message& message, bool* whole) {
@@ -56,7 +58,10 @@ Result<KernelEntry> ReadKernel(std::string_view bytes, std::string_view device_t
   bool whole = true;
   whole &= VisitWireFields(bytes, [&](uint32_t field, uint64_t number, std::string_view text) {
     if (field == 1) entry.op = text;
-    if (field == 2) entry.types.emplace_back(text, DType::kInvalid);
+    if (field == 2) {
+      whole &= entry.types.size() < kMostTypes;
+      if (whole) entry.types.emplace_back(text, DType::kInvalid);
+    }
     if (field != 3) return;
     whole &= !entry.types.empty() && number < kNumDTypes;
     if (whole) entry.types.back().second = static_cast<DType>(number);
@@ -72,19 +77,24 @@ Result<KernelEntry> ReadKernel(std::string_view bytes, std::string_view device_t
 Status ReadKernels(std::string_view bytes, size_t* count, DeviceKernels* to) {
   std::string type;
   auto kernels = std::make_shared<KernelRegistry>();
+  std::map<std::string, size_t, std::less<>> of_operation;
   Status status;
   const bool whole = VisitWireFields(bytes, [&](uint32_t field, uint64_t, std::string_view text) {
     if (field == 1) type = text;
     if (field != 2 || !status.ok()) return;
-    if (++*count > kMostKernels) {
-      status =
-          InvalidArgument("a task says that its devices have more than ", kMostKernels, " kernels");
+    Result<KernelEntry> entry = ReadKernel(text, type);
+    if (entry.ok() && (++*count > kMostKernels || ++of_operation[entry->op] > kMostOfAnOperation)) {
+      status = InvalidArgument("a task says that its devices have more than ", kMostKernels,
+                               " kernels, or ", kMostOfAnOperation, " of one operation");
       return;
     }
-    Result<KernelEntry> entry = ReadKernel(text, type);
     status = entry.ok() ? kernels->AddUserKernel(*std::move(entry)) : entry.status();
   });
   RETURN_IF_ERROR(status);
+  if (to->of_type.size() >= kMostDeviceTypes) {
+    return InvalidArgument("a task says that its devices are of more than ", kMostDeviceTypes,
+                           " types");
+  }
   if (!whole || type.empty() || !to->of_type.emplace(type, std::move(kernels)).second) {
     return Malformed();
   }

@@ -117,5 +117,21 @@ TEST(DeviceKernelsTest, WhatCannotBeReadIsRefused) {
   EXPECT_FALSE(ReadBytes(Field(1, Field(1, "NPU") + neg + neg)).ok());  // twice
 }
 
+// A master reads what costs little, whatever a task sends.
+TEST(DeviceKernelsTest, WhatIsTooMuchIsRefused) {
+  std::string kernels = Field(1, "NPU"), types = Field(1, "Neg"), devices, number;
+  AddWireNumber(3, static_cast<uint64_t>(DType::kFloat), &number);
+  for (int i = 0; i < 1100; ++i) {
+    const std::string type = Field(2, StrCat("T", i)) + number;
+    kernels += Field(2, Field(1, "Neg") + type);
+    types += type;
+    devices += Field(1, Field(1, StrCat("NPU", i)));
+  }
+  EXPECT_THAT(std::string(ReadBytes(Field(1, kernels)).message()),
+              testing::HasSubstr("1024 of one operation"));
+  EXPECT_EQ(ReadBytes(Field(1, Field(1, "NPU") + Field(2, types))).code(), Code::kInvalidArgument);
+  EXPECT_THAT(std::string(ReadBytes(devices).message()), testing::HasSubstr("more than 16 types"));
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -16,6 +16,7 @@ class AssignOpenCl : public Kernel {
   }
   Status Compute(Context& ctx) override {
     ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
+    MutexLock lock(OpenClOf(ctx).updates());  // else an update that has read puts the former back
     // Nobody writes into a variable's tensor here, so that it may be anybody's.
     return variable->Assign(ctx.input(1), validate_shape_);
   }

@@ -44,12 +44,14 @@ class Controls {
       else view.zoom(Math.exp(-by / 300), app.timeAt(point(event)[0]));
     }, {passive: false});
     canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
       canvas.setPointerCapture(event.pointerId);
       const [x, y] = point(event);
       drag = {x, y, far: 0};
     });
     canvas.addEventListener("pointermove", (event) => {
       const [x, y] = point(event);
+      if (!event.buttons) drag = null;  // it ended where nobody saw it
       if (!drag) {
         app.details.hover(x, y);
         return;
@@ -66,6 +68,7 @@ class Controls {
       if (drag && drag.far <= 4) app.click(...point(event));
       drag = null;
     });
+    canvas.addEventListener("pointercancel", () => { drag = null; });
     canvas.addEventListener("pointerleave", () => { app.details.tooltip.hidden = true; });
   }
 
