@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tf.profiler: parameters, float operations, times; its counts are what TensorFlow 1.15 gives (A6)."""
+"""tf.profiler: parameters, float operations, times; its counts are what TensorFlow 1.15 gives, or ought to (A6)."""
 import numpy as np
 import pytest
 import thalweg as tf
+from thalweg.profiler import model_analyzer
 
 BUILDER = tf.profiler.ProfileOptionBuilder
 
@@ -20,7 +21,7 @@ def pool(stride, padding):
 
 
 # What 1.15 counts: an operation, its inputs and attributes. 1.15 takes no account of AddV2 and BatchMatMulV2, forgets adj_x, and
-# guesses gradients of convolutions with strides by the images' sizes: these are counted as their forward forms.
+# guesses gradients of convolutions by their inputs' sizes and strides: these are counted as their forward forms.
 COUNTS = {
     **{(kind, 24): lambda kind=kind: getattr(tf.raw_ops, kind)(x=of(2, 3, 4), y=of(3, 4))
        for kind in "Add AddV2 Sub Mul RealDiv Maximum Minimum Pow Greater GreaterEqual Less LessEqual Equal NotEqual".split()},
@@ -46,6 +47,10 @@ COUNTS = {
         input_sizes=[2, 9, 8, 3], filter=of(3, 2, 3, 5), out_backprop=of(2, 9, 8, 5), **conv(1, "SAME")),
     ("Conv2DBackpropFilter", 25920): lambda: tf.raw_ops.Conv2DBackpropFilter(
         input=of(2, 9, 8, 3), filter_sizes=[3, 2, 3, 5], out_backprop=of(2, 9, 8, 5), **conv(1, "SAME")),
+    ("Conv2DBackpropInput", 5760): lambda: tf.raw_ops.Conv2DBackpropInput(
+        input_sizes=[2, 9, 8, 3], filter=of(3, 2, 3, 5), out_backprop=of(2, 4, 4, 5), **conv(2, "VALID")),
+    ("Conv2DBackpropFilter", 5760): lambda: tf.raw_ops.Conv2DBackpropFilter(
+        input=of(2, 9, 8, 3), filter_sizes=[3, 2, 3, 5], out_backprop=of(2, 4, 4, 5), **conv(2, "VALID")),
     ("Conv3D", 18432): lambda: tf.raw_ops.Conv3D(input=of(2, 5, 9, 8, 3), filter=of(2, 3, 2, 3, 4), strides=[1, 2, 2, 2, 1],
                                                  padding="VALID"),
     ("DepthwiseConv2dNative", 20736): lambda: tf.raw_ops.DepthwiseConv2dNative(
@@ -95,6 +100,8 @@ _TFProfRoot (--/3.34k params)
 """
         tf.profiler.profile(graph, options=BUILDER(BUILDER.trainable_variables_parameter()).with_max_depth(1).build())
         assert capsys.readouterr().out.splitlines()[1:] == ["_TFProfRoot (--/3.34k params)", "  net (--/3.34k params)"]
+        tf.profiler.profile(graph, options=BUILDER(BUILDER.trainable_variables_parameter()).with_max_depth(0).build())
+        assert capsys.readouterr().out.splitlines()[1:] == ["_TFProfRoot (--/3.34k params)"]
         hidden = BUILDER(BUILDER.trainable_variables_parameter()).with_node_names(hide_name_regexes=["net/dense/k"])
         assert tf.profiler.profile(graph, options=hidden.with_empty_output().build()).total_parameters == 140
         hidden.account_displayed_op_only(False)
@@ -134,6 +141,22 @@ def lasting(metadata, micros):
     return step
 
 
+def test_bytes_that_no_step_has_are_told(monkeypatch):
+    said = []
+    monkeypatch.setattr(model_analyzer.logging, "log_first_n", lambda level, text, n: said.append((text, n)))
+    with tf.Graph().as_default() as graph:
+        metadata = traced()
+        tf.profiler.profile(graph, metadata, cmd="op", options=BUILDER().with_empty_output().build())
+        options = BUILDER(BUILDER.time_and_memory()).with_empty_output().build()
+        tf.profiler.profile(graph, cmd="op", options=options)
+        assert said == [], "neither where no bytes are selected nor without steps"
+        tf.profiler.profile(graph, metadata, cmd="op", options=options)
+        assert said == [("Bytes are shown as 0: no traced step has any, as traces of thalweg hold no memory.", 1)]
+        metadata.step_stats.dev_stats[0].node_stats[0].memory.add(total_bytes=16)
+        assert tf.profiler.profile(graph, metadata, cmd="op", options=options).total_requested_bytes == 16
+        assert len(said) == 1
+
+
 def test_several_steps_are_their_mean():
     with tf.Graph().as_default() as graph:
         metadata = traced()
@@ -164,6 +187,9 @@ def test_what_is_wrong_is_said():
             tf.profiler.profile(graph, options=BUILDER().select(["color"]).build())
         with pytest.raises(ValueError, match="output is stdout"):
             tf.profiler.profile(graph, options={**BUILDER().build(), "output": "paper"})
+        for name in ("account_type", "start_name", "trim_name", "show_name", "hide_name"):
+            with pytest.raises(ValueError, match=rf"{name}_regexes takes regular expressions; '\*x' is none: nothing to repeat"):
+                tf.profiler.profile(graph, options={**BUILDER().build(), f"{name}_regexes": [".*", "*x"]})
         with pytest.raises(tf.errors.NotFoundError, match="step 3 was not added"):
             tf.profiler.profile(graph, options=BUILDER().with_step(3).build())
         with pytest.raises(tf.errors.UnimplementedError, match="thalweg trace view"):

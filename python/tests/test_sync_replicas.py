@@ -203,3 +203,31 @@ def test_gradients_run_on_the_device_of_the_scopes():
         loss = tf.square(tf.get_variable("v", []))
         with tf.device("/cpu:1"):
             assert tf.gradients(loss, tf.trainable_variables())[0].device == "/device:CPU:1"
+
+
+@pytest.mark.parametrize("kind", ["synchronous", "bounded"])
+def test_a_step_that_has_failed_is_not_watched_any_more(kind, monkeypatch):
+    """The program catches the end of its data and goes on with something else: after_run never comes."""
+    looks = queue.Queue()
+    monkeypatch.setattr(sync_replicas, "_LONG", 0.05)
+    with tf.Graph().as_default():
+        step, v = tf.train.get_or_create_global_step(), tf.get_variable("v", [], initializer=tf.zeros_initializer())
+        item = tf.data.Dataset.from_tensors(1.0).make_one_shot_iterator().get_next()
+        descent = tf.train.GradientDescentOptimizer(1.0)
+        if kind == "synchronous":
+            optimizer, look = tf.train.SyncReplicasOptimizer(descent, 1, 1), "_tell"
+        else:
+            optimizer, look = tf.train.BoundedStalenessOptimizer(descent, 1, 1, 0, lost_after=0.05), "_give_up"
+        train = optimizer.minimize(v * item, global_step=step)
+        hook = optimizer.make_session_run_hook(True)
+        hook.before_run(None)  # without a session there is nothing to watch
+        hook.after_run(None, None)
+        monkeypatch.setattr(hook, look, lambda session: looks.put(session) or 0.05)
+        with tf.train.MonitoredSession(hooks=[hook]) as session:
+            session.run(train)
+            with pytest.raises(tf.errors.OutOfRangeError):
+                session.run(train)
+            while not looks.empty():  # a step on a busy machine may have lasted
+                looks.get()
+            with pytest.raises(queue.Empty):
+                looks.get(timeout=0.5)

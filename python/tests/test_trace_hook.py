@@ -4,17 +4,19 @@ import json
 import os
 import subprocess
 import sys
+import time
 
+import numpy as np
 import pytest
 import thalweg as tw
 
 
-def _train(hook, runs, act=None):
-    """A session of so many runs; act(step, session) runs one of them instead."""
+def _train(hook, runs, act=None, before=()):
+    """A session of so many runs, each of which calls act(step); the hook comes after those that are to be before it."""
     with tw.Graph().as_default():
         fed = tw.placeholder_with_default(1.0, [], name="fed")
         y = tw.multiply(tw.py_func(lambda value: act(value) if act else value, [fed], tw.float32), 2.0, name="y")
-        with tw.train.MonitoredSession(hooks=[hook]) as session:
+        with tw.train.MonitoredSession(hooks=[*before, hook]) as session:
             return [session.run(y, {fed: float(step)}) for step in range(runs)]
 
 
@@ -35,15 +37,45 @@ def test_runs_that_were_asked_for(tmp_path):
     assert metadata.partition_graphs
 
 
-def test_runs_that_are_slow(tmp_path, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("thalweg.training.trace_hook.time.monotonic", lambda: now[0])
+def _slow(step):
+    time.sleep(0.3 if step in (0, 2, 4, 5) else 0)
+    return step
 
-    def slow(step):
-        now[0] += {0.0: 9.0, 2.0: 0.5, 3.0: 0.2, 4.0: 0.6, 5.0: 0.7}.get(float(step), 0.1)
-        return step
-    _train(tw.train.TraceHook(str(tmp_path), slower_than=0.3, most=2), 7, slow)
+
+def test_runs_that_are_slow(tmp_path):
+    _train(tw.train.TraceHook(str(tmp_path), slower_than=0.25, most=2), 7, _slow)
     assert sorted(os.listdir(tmp_path)) == ["step-2.pb", "step-4.pb"], "neither the first run nor more than two"
+
+
+def test_time_of_other_hooks_is_none_of_the_run(tmp_path):
+    class Saving(tw.train.SessionRunHook):
+        def after_run(self, run_context, run_values):
+            time.sleep(0.3)
+
+    _train(tw.train.TraceHook(str(tmp_path), slower_than=0.25, most=1), 3, _slow, before=[Saving()])
+    assert os.listdir(tmp_path) == ["step-2.pb"]
+
+
+def test_time_is_the_longest_of_all_tasks(tmp_path):
+    """Their clocks differ, so that of all together means nothing."""
+    hook = tw.train.TraceHook(str(tmp_path), slower_than=0.25, first_step=0)
+    for parts in ([("worker", "CPU", 0, 0.2), ("ps", "CPU", 9, 0.1)], [("worker", "CPU", 0, 0.2), ("worker", "GPU", 0.2, 0.1)], []):
+        step = tw.RunMetadata()
+        for job, device, begin, lasted in parts:
+            made = step.step_stats.dev_stats.add(device=f"/job:{job}/replica:0/task:0/device:{device}:0")
+            made.node_stats.add(node_name="y", all_start_micros=int(begin * 1e6), all_end_rel_micros=int(lasted * 1e6))
+        hook.before_run(None)
+        hook.after_run(None, tw.train.SessionRunValues(None, None, step))
+    assert os.listdir(tmp_path) == ["step-1.pb"]
+
+
+def test_each_session_counts_its_own_runs(tmp_path):
+    hook = tw.train.TraceHook(str(tmp_path), steps=np.array([1]), slower_than=0.25, first_step=2, most=1)
+    for _ in range(2):
+        _train(hook, 5, _slow)
+        assert sorted(os.listdir(tmp_path)) == ["step-1.pb", "step-2.pb"]
+        for name in os.listdir(tmp_path):
+            os.remove(tmp_path / name)
 
 
 def test_other_runs_are_not_traced(tmp_path):

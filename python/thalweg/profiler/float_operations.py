@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many float operations a node is, by the shapes of its values: what TensorFlow 1.15 counts, and what it counts of their
-later versions. Additions and multiplications are one each."""
+"""How many float operations a node is, by the shapes of its values: of the kinds that TensorFlow 1.15 counts, and their later versions.
+Additions and multiplications are one each.
+
+Two kinds are counted otherwise than by 1.15, whose numbers are not what such a node does. Gradients of a convolution are as many as the
+convolution is: 1.15 divides what it would be at all places of its input by the strides, which is another number where padding is VALID or
+strides do not divide the image. A product of batches with `adj_x` is summed over the rows of its first input, where 1.15 takes the columns.
+"""
 from __future__ import annotations
 
 import math

@@ -2,6 +2,7 @@
 """profile and Profiler: what a graph's nodes are and cost."""
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from thalweg.profiler.profile_nodes import GraphNodeProto, MultiGraphNodeProto
 
 _TREES = {"scope": profile_tree.by_scope, "op": profile_tree.by_operation, "code": profile_tree.by_line}
+_PATTERNS = ("account_type_regexes", "start_name_regexes", "trim_name_regexes", "show_name_regexes", "hide_name_regexes")
 
 
 def _checked(options):
@@ -30,6 +32,12 @@ def _checked(options):
     unknown = set(options["select"]) - {*profile_tree.ORDERS, "occurrence", "device", "op_types", "input_shapes", "tensor_value"}
     if unknown:
         raise ValueError(f"select takes {', '.join(profile_tree.ORDERS)}, occurrence, device; got {', '.join(sorted(unknown))}")
+    for name in _PATTERNS:
+        for pattern in options[name]:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{name} takes regular expressions; {pattern!r} is none: {error}") from error
     return options
 
 
@@ -74,7 +82,11 @@ class Profiler:
         wanted = options["step"]
         if wanted >= 0 and wanted not in self._steps:
             raise errors.NotFoundError(None, None, f"step {wanted} was not added; there are: {sorted(self._steps)}")
-        add_steps(nodes, self._steps.values() if wanted < 0 else [self._steps[wanted]])
+        steps = list(self._steps.values()) if wanted < 0 else [self._steps[wanted]]
+        add_steps(nodes, steps)
+        if steps and any(kind.endswith("bytes") for kind in options["select"]) and not any(
+                node.requested_bytes or node.peak_bytes or node.output_bytes for node in nodes.values()):
+            logging.log_first_n(logging.WARN, "Bytes are shown as 0: no traced step has any, as traces of thalweg hold no memory.", 1)
         if unknown and "float_ops" in options["select"]:
             logging.info("%d nodes have shapes that are not known, so their float operations are not counted.", unknown)
         root = _TREES[cmd](nodes.values(), options)

@@ -64,7 +64,8 @@ class ProfileOptionBuilder:
         return copy.deepcopy(self._options)
 
     def with_max_depth(self, max_depth: int) -> ProfileOptionBuilder:
-        """Shows no more levels of a tree, or places of a list, than these; the last level stands for all below."""
+        """Shows no more levels of a tree, or places of a list, than these; the last level stands for all below. With 0 a tree is its
+        root alone."""
         return self._with(max_depth=max_depth)
 
     def with_min_memory(self, min_bytes: int = 0, min_peak_bytes: int = 0, min_residual_bytes: int = 0,

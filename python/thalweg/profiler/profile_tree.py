@@ -92,7 +92,8 @@ class _Tree:
         shown = []
         for below in part.parts.values():
             shown += self._made(below, 1, self._choice.starts(part.name), made)
-        made.children = sorted(shown, key=self._order)
+        if self._depth > 0:
+            made.children = sorted(shown, key=self._order)
         return made
 
     def _made(self, part: _Part, depth: int, started: bool, above: GraphNodeProto) -> list[GraphNodeProto]:

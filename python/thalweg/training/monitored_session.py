@@ -270,6 +270,15 @@ class _HookedSession:
     def _run_with_hooks(self, fetches, feed_dict=None, options=None, run_metadata=None):
         if self._stops:
             raise RuntimeError("Run called even after should_stop requested.")
+        try:
+            return self._run_asking_hooks(fetches, feed_dict, options, run_metadata)
+        except BaseException:
+            # Hooks are called after runs that did not fail: one that does something while a run lasts must end that too.
+            for hook in self._hooks:
+                getattr(hook, "_run_failed", lambda: None)()
+            raise
+
+    def _run_asking_hooks(self, fetches, feed_dict, options, run_metadata):
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._session)
         asked, feeds, options = self._ask_hooks(context, feed_dict, options)
         if options is not None and run_metadata is None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 class StepWatch:
     """Calls look(session) when a step has lasted for `after` seconds, and again in as many as that gives, in a thread of its own,
-    which ends with the steps. A hook arms it before a step and disarms it after."""
+    which ends with the steps. A hook arms it before a step and disarms it after, and where
+    the step fails, which the session tells it by `_run_failed`."""
 
     def __init__(self, session: Session, after: float, look: Callable[[Session], float]) -> None:
         self._session, self._after, self._look = session, after, look

@@ -278,10 +278,16 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
 
     def before_run(self, run_context):
         self._begun = time.monotonic()
-        self._watch.arm()
+        if self._watch is not None:  # a session that was made without it is not looked at
+            self._watch.arm()
 
     def after_run(self, run_context, run_values):
-        self._watch.disarm()
+        self._run_failed()
+
+    def _run_failed(self):
+        """Called by the session where a run failed: its step is over as well."""
+        if self._watch is not None:
+            self._watch.disarm()
 
     def _tell(self, session):
         """In how many seconds to say it again: as many as the step has lasted."""

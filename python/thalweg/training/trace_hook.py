@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Collection
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from thalweg.messages import RunOptions
+from thalweg.messages import RunMetadata, RunOptions
 from thalweg.training.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
+
+if TYPE_CHECKING:
+    from thalweg.control.coordinator import Coordinator
+    from thalweg.graph.session import Session
+
+
+def _seconds(run_metadata: RunMetadata) -> float:
+    """How long a step took by its own record, from the begin of its first node to the end of its last: other hooks, which run before and
+    after it, have no part in that. Clocks of tasks differ, so it is the longest of theirs."""
+    begins, ends = {}, {}
+    for device in run_metadata.step_stats.dev_stats:
+        task = device.device.partition("/device:")[0]
+        for node in device.node_stats:
+            begins[task] = min(begins.get(task, node.all_start_micros), node.all_start_micros)
+            ends[task] = max(ends.get(task, 0), node.all_start_micros + node.all_end_rel_micros)
+    return max((ends[task] - begins[task] for task in ends), default=0) / 1e6
 
 
 class TraceHook(SessionRunHook):
     """Writes RunMetadata files of runs, which `thalweg trace` opens.
 
     A file is called `step-12.pb` for the thirteenth run of the session. Runs in `steps` are traced and kept; with `slower_than`, every run from
-    `first_step` on is traced, and kept where it took longer.
+    `first_step` on is traced, and kept where its nodes took longer.
 
     Parameters
     ----------
     folder : str
-        Where the files go; it is made where it is not there. A file of an earlier training is replaced.
-    steps : collection of int, optional
+        Where the files go; it is made where it is not there. A file of an earlier session is replaced.
+    steps : iterable of int, optional
         Numbers of runs, from 0 on. The first runs also make plans: leave them out.
     slower_than : float, optional
         Seconds.
     first_step : int
         The first run that `slower_than` looks at.
     most : int
-        How many files `slower_than` writes; after that nothing more is traced for it.
+        How many files `slower_than` writes in a training; after that nothing more is traced for it.
 
     Examples
     --------
@@ -40,17 +56,21 @@ class TraceHook(SessionRunHook):
     ['step-1.pb', 'step-2.pb']
     """
 
-    def __init__(self, folder: str, steps: Collection[int] = (), slower_than: float | None = None, first_step: int = 1, most: int = 10) -> None:
-        if not steps and slower_than is None:
+    def __init__(self, folder: str, steps: Iterable[int] = (), slower_than: float | None = None, first_step: int = 1, most: int = 10) -> None:
+        self._steps = frozenset(steps)
+        if not self._steps and slower_than is None:
             raise ValueError("TraceHook needs steps or slower_than: which runs are kept?")
         if slower_than is not None and slower_than < 0:
             raise ValueError(f"slower_than must be 0 or more seconds, got {slower_than!r}")
-        self._folder, self._steps, self._slower_than = folder, frozenset(steps), slower_than
-        self._first_step, self._left = first_step, most
-        self._step, self._begin = -1, 0.0
+        self._folder, self._slower_than = folder, slower_than
+        self._first_step, self._most, self._left, self._step = first_step, most, most, -1
 
     def begin(self) -> None:
         os.makedirs(self._folder, exist_ok=True)
+        self._left = self._most
+
+    def after_create_session(self, session: Session, coord: Coordinator) -> None:
+        self._step = -1
 
     def _may_be_kept(self):
         return self._slower_than is not None and self._left > 0 and self._step >= self._first_step
@@ -59,12 +79,11 @@ class TraceHook(SessionRunHook):
         self._step += 1
         if self._step not in self._steps and not self._may_be_kept():
             return None
-        self._begin = time.monotonic()
         return SessionRunArgs(None, options=RunOptions(trace_level=RunOptions.FULL_TRACE, output_partition_graphs=True))
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         is_kept = self._step in self._steps
-        if not is_kept and self._may_be_kept() and time.monotonic() - self._begin > self._slower_than:
+        if not is_kept and self._may_be_kept() and _seconds(run_values.run_metadata) > self._slower_than:
             is_kept = True
             self._left -= 1
         if not is_kept:
