@@ -47,6 +47,8 @@ class TraceHook(SessionRunHook):
 
     Examples
     --------
+    >>> import os
+    >>> import tempfile
     >>> y = tw.constant(1.0) + 1.0
     >>> folder = tempfile.mkdtemp()
     >>> with tw.train.MonitoredSession(hooks=[tw.train.TraceHook(folder, steps=[1, 2])]) as session:
