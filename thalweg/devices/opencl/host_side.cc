@@ -26,12 +26,12 @@ class HostSideKernel : public Kernel {
     return std::unique_ptr<Kernel>(std::make_unique<HostSideKernel>(std::move(kernel)));
   }
   Status Compute(Context& ctx) override {
-    std::vector<Tensor> values(static_cast<size_t>(ctx.num_inputs()) +
-                               static_cast<size_t>(ctx.num_outputs()));
+    const auto inputs = static_cast<size_t>(ctx.num_inputs());
+    std::vector<Tensor> values(inputs + static_cast<size_t>(ctx.num_outputs()));
     for (int i = 0; i < ctx.num_inputs(); ++i) values[static_cast<size_t>(i)] = ctx.input(i);
     RETURN_IF_ERROR(ComputeOnHost(*kernel_, ctx, ctx.device(), values));
     for (int i = 0; i < ctx.num_outputs(); ++i) {
-      ctx.set_output(i, std::move(values[static_cast<size_t>(ctx.num_inputs() + i)]));
+      ctx.set_output(i, std::move(values[inputs + static_cast<size_t>(i)]));
     }
     return OkStatus();
   }
