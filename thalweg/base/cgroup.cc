@@ -6,29 +6,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <sstream>
 #include <string_view>
+
+#include "thalweg/base/system_file.h"
 
 namespace thalweg {
 namespace {
 
 // What version 1 writes for "none": the largest multiple of a page.
 constexpr int64_t kNoLimit = int64_t{1} << 60;
-
-std::string TextOf(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  return text.str();
-}
-
-// The first number of a file; -1 where there is none ("max").
-int64_t NumberOf(const std::string& path) {
-  std::istringstream text(TextOf(path));
-  int64_t number = -1;
-  return text >> number ? number : -1;
-}
 
 // The number behind a word at the start of a line; 0 where there is none.
 int64_t NumberNamed(const std::string& text, std::string_view name) {
@@ -68,23 +55,23 @@ void LookUpwards(const std::string& mount, std::string group, const Look& look) 
 }
 
 void ReadUnified(const std::string& folder, ProcessLimits* limits) {
-  LimitMemory(NumberOf(folder + "/memory.max"), limits);
-  std::istringstream quota(TextOf(folder + "/cpu.max"));
+  LimitMemory(SystemNumber(folder + "/memory.max").value_or(0), limits);
+  std::istringstream quota(SystemText(folder + "/cpu.max"));
   double micros = 0, of_micros = 0;
   if (quota >> micros >> of_micros) {  // "max 100000" is no number
-    LimitProcessors(micros, of_micros, TextOf(folder + "/cpu.stat"), "throttled_usec", 1e-6,
+    LimitProcessors(micros, of_micros, SystemText(folder + "/cpu.stat"), "throttled_usec", 1e-6,
                     limits);
   }
 }
 
 void ReadMemoryController(const std::string& folder, ProcessLimits* limits) {
-  LimitMemory(NumberOf(folder + "/memory.limit_in_bytes"), limits);
+  LimitMemory(SystemNumber(folder + "/memory.limit_in_bytes").value_or(0), limits);
 }
 
 void ReadProcessorController(const std::string& folder, ProcessLimits* limits) {
-  LimitProcessors(static_cast<double>(NumberOf(folder + "/cpu.cfs_quota_us")),
-                  static_cast<double>(NumberOf(folder + "/cpu.cfs_period_us")),
-                  TextOf(folder + "/cpu.stat"), "throttled_time", 1e-9, limits);
+  LimitProcessors(static_cast<double>(SystemNumber(folder + "/cpu.cfs_quota_us").value_or(0)),
+                  static_cast<double>(SystemNumber(folder + "/cpu.cfs_period_us").value_or(0)),
+                  SystemText(folder + "/cpu.stat"), "throttled_time", 1e-9, limits);
 }
 
 bool HasController(const std::string& controllers, const std::string& name) {
@@ -96,7 +83,7 @@ bool HasController(const std::string& controllers, const std::string& name) {
 ProcessLimits ReadProcessLimits(const std::string& root) {
   ProcessLimits limits;
   const std::string mount = root + "/sys/fs/cgroup";
-  std::istringstream groups(TextOf(root + "/proc/self/cgroup"));
+  std::istringstream groups(SystemText(root + "/proc/self/cgroup"));
   for (std::string line; std::getline(groups, line);) {  // "4:memory:/docker/ab"
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);

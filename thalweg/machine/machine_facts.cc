@@ -9,22 +9,16 @@
 #include <fstream>
 #include <sstream>
 
+#include "thalweg/base/system_file.h"
+
 namespace thalweg {
 namespace {
 
 constexpr int64_t kKilo = 1024;
 
 std::string LineOf(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-int64_t NumberOf(const std::string& path) {
-  std::istringstream text(LineOf(path));
-  int64_t number = 0;
-  return text >> number ? number : 0;
+  const std::string text = SystemText(path);
+  return text.substr(0, text.find('\n'));
 }
 
 // "always [madvise] never": the word in brackets.
@@ -68,7 +62,8 @@ void ReadMemory(const std::string& root, MachineFacts* machine) {
   }
   machine->swap_used = machine->swap_total - swap_free;
   machine->huge_pages = ChosenOf(root + "/sys/kernel/mm/transparent_hugepage/enabled");
-  machine->overcommit = static_cast<int>(NumberOf(root + "/proc/sys/vm/overcommit_memory"));
+  machine->overcommit =
+      static_cast<int>(SystemNumber(root + "/proc/sys/vm/overcommit_memory").value_or(0));
 }
 
 void ReadLimits(const std::string& root, MachineFacts* machine) {
@@ -78,8 +73,9 @@ void ReadLimits(const std::string& root, MachineFacts* machine) {
     machine->open_files = static_cast<int64_t>(std::min<rlim_t>(files.rlim_cur, INT64_MAX));
     machine->most_open_files = static_cast<int64_t>(std::min<rlim_t>(files.rlim_max, INT64_MAX));
   }
-  machine->task_limit = NumberOf(root + "/sys/fs/cgroup/pids.max");  // "max" is none
-  machine->tasks = NumberOf(root + "/sys/fs/cgroup/pids.current");
+  machine->task_limit =
+      SystemNumber(root + "/sys/fs/cgroup/pids.max").value_or(0);  // "max" is none
+  machine->tasks = SystemNumber(root + "/sys/fs/cgroup/pids.current").value_or(0);
   std::istringstream(LineOf(root + "/proc/loadavg")) >> machine->load;
 }
 

@@ -10,10 +10,9 @@ FIGURES = ("exec_micros", "accelerator_exec_micros", "cpu_exec_micros", "request
 
 
 @dataclasses.dataclass
-class GraphNodeProto:
-    """A node of the graph, a scope or a line, with what is below it."""
+class _Figures:
+    """What a node of a graph and a kind of operation both have: FIGURES, twice."""
     name: str = ""
-    run_count: int = 0
     exec_micros: int = 0
     accelerator_exec_micros: int = 0
     cpu_exec_micros: int = 0
@@ -23,9 +22,6 @@ class GraphNodeProto:
     output_bytes: int = 0
     parameters: int = 0
     float_ops: int = 0
-    devices: list[str] = dataclasses.field(default_factory=list)
-    total_definition_count: int = 0
-    total_run_count: int = 0
     total_exec_micros: int = 0
     total_accelerator_exec_micros: int = 0
     total_cpu_exec_micros: int = 0
@@ -35,32 +31,22 @@ class GraphNodeProto:
     total_output_bytes: int = 0
     total_parameters: int = 0
     total_float_ops: int = 0
+
+
+@dataclasses.dataclass
+class GraphNodeProto(_Figures):
+    """A node of the graph, a scope or a line, with what is below it."""
+    run_count: int = 0
+    devices: list[str] = dataclasses.field(default_factory=list)
+    total_definition_count: int = 0
+    total_run_count: int = 0
     shapes: list[list[int]] = dataclasses.field(default_factory=list)
     children: list[GraphNodeProto] = dataclasses.field(default_factory=list)
     is_scope: bool = False  # and no node: it has nothing of its own
 
 
 @dataclasses.dataclass
-class MultiGraphNodeProto:
+class MultiGraphNodeProto(_Figures):
     """A kind of operation, with the kinds that come after it in `children`; totals are of it and all after it."""
-    name: str = ""
-    exec_micros: int = 0
-    accelerator_exec_micros: int = 0
-    cpu_exec_micros: int = 0
-    requested_bytes: int = 0
-    peak_bytes: int = 0
-    residual_bytes: int = 0
-    output_bytes: int = 0
-    parameters: int = 0
-    float_ops: int = 0
-    total_exec_micros: int = 0
-    total_accelerator_exec_micros: int = 0
-    total_cpu_exec_micros: int = 0
-    total_requested_bytes: int = 0
-    total_peak_bytes: int = 0
-    total_residual_bytes: int = 0
-    total_output_bytes: int = 0
-    total_parameters: int = 0
-    total_float_ops: int = 0
     graph_nodes: list[GraphNodeProto] = dataclasses.field(default_factory=list)
     children: list[MultiGraphNodeProto] = dataclasses.field(default_factory=list)

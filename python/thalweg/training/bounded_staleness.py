@@ -17,8 +17,7 @@ from thalweg.graph import graph as graph_module, ops
 from thalweg.graph.graph import name_scope
 from thalweg.operations import array_ops, data_flow_ops, math_ops
 from thalweg.training.optimizer import Optimizer
-from thalweg.training.session_run_hook import SessionRunHook
-from thalweg.training.step_watch import StepWatch
+from thalweg.training.step_watch import StepWatchHook
 from thalweg.training.wrapped_optimizer import wrapping
 from thalweg.variables import variables
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from thalweg.base.typing import Gradient
     from thalweg.graph.tensor import Operation, Tensor
+    from thalweg.training.session_run_hook import SessionRunHook
     from thalweg.variables.variables import Variable
 
 _AWAY, _PRESENT, _ASLEEP = 0, 1, 2
@@ -220,22 +220,22 @@ class BoundedStalenessOptimizer(Optimizer):
         return _BoundedStalenessHook(self, is_chief)
 
 
-class _BoundedStalenessHook(SessionRunHook):
+class _BoundedStalenessHook(StepWatchHook):
     """Keeps a replica among the others while its session lasts."""
 
     def __init__(self, optimizer, is_chief):
-        self._optimizer, self._is_chief, self._watch = optimizer, is_chief, None
+        super().__init__()
+        self._optimizer, self._is_chief = optimizer, is_chief
 
     def begin(self):
         self._optimizer._check_applied()
 
     def after_create_session(self, session, coord):
-        if self._watch is not None:
-            self._watch.stop()
+        self._watch_no_more()
         if self._is_chief:
             session.run(self._optimizer.begin_op)
         session.run(self._optimizer.join_op)
-        self._watch = StepWatch(session, self._optimizer._lost_after, self._give_up)
+        self._watch_steps(session, self._optimizer._lost_after, self._give_up)
 
     def _give_up(self, session):
         """In how many seconds to look again."""
@@ -245,19 +245,6 @@ class _BoundedStalenessHook(SessionRunHook):
                                self._optimizer._lost_after)
         return again
 
-    def before_run(self, run_context):
-        if self._watch is not None:  # a session that was made without it is not looked at
-            self._watch.arm()
-
-    def after_run(self, run_context, run_values):
-        self._run_failed()
-
-    def _run_failed(self):
-        """Called by the session where a run failed: its step is over as well."""
-        if self._watch is not None:
-            self._watch.disarm()
-
     def end(self, session):
-        if self._watch is not None:
-            self._watch.stop()
+        self._watch_no_more()
         session.run(self._optimizer.leave_op)

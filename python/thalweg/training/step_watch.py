@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""StepWatch: looks at a step that lasts long, while it lasts."""
+"""StepWatch: looks at a step that lasts long, while it lasts. StepWatchHook: a hook that has one."""
 from __future__ import annotations
 
 import threading
@@ -7,17 +7,18 @@ import time
 from typing import TYPE_CHECKING
 
 from thalweg import errors, logging as tw_logging
+from thalweg.training.session_run_hook import SessionRunHook
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from thalweg.graph.session import Session
+    from thalweg.training.session_run_hook import SessionRunContext, SessionRunValues
 
 
 class StepWatch:
     """Calls look(session) when a step has lasted for `after` seconds, and again in as many as that gives, in a thread of its own,
-    which ends with the steps. A hook arms it before a step and disarms it after, and where
-    the step fails, which the session tells it by `_run_failed`."""
+    which ends with the steps."""
 
     def __init__(self, session: Session, after: float, look: Callable[[Session], float]) -> None:
         self._session, self._after, self._look = session, after, look
@@ -70,3 +71,31 @@ class StepWatch:
                     return self._session
             self._thread = None
             return None
+
+
+class StepWatchHook(SessionRunHook):
+    """Looks at the steps of its session from `_watch_steps` on until `_watch_no_more`; without the first, at none."""
+
+    def __init__(self) -> None:
+        self._step_watch = None
+
+    def _watch_steps(self, session: Session, after: float, look: Callable[[Session], float]) -> None:
+        self._watch_no_more()
+        self._step_watch = StepWatch(session, after, look)
+
+    def _watch_no_more(self) -> None:
+        if self._step_watch is not None:
+            self._step_watch.stop()
+            self._step_watch = None
+
+    def before_run(self, run_context: SessionRunContext) -> None:
+        if self._step_watch is not None:
+            self._step_watch.arm()
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        self._run_failed()
+
+    def _run_failed(self) -> None:
+        """Called by the session where a run failed: its step is over as well."""
+        if self._step_watch is not None:
+            self._step_watch.disarm()

@@ -20,8 +20,7 @@ from thalweg.graph.tensor import IndexedSlices
 from thalweg.operations import array_ops, data_flow_ops, math_ops
 from thalweg.training.optimizer import Optimizer
 from thalweg.training.session_manager import _ready
-from thalweg.training.session_run_hook import SessionRunHook
-from thalweg.training.step_watch import StepWatch
+from thalweg.training.step_watch import StepWatchHook
 from thalweg.training.wrapped_optimizer import wrapping
 from thalweg.variables import variables
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from thalweg.base.typing import Gradient
     from thalweg.graph.tensor import Operation, Tensor
     from thalweg.training.moving_averages import ExponentialMovingAverage
+    from thalweg.training.session_run_hook import SessionRunHook
     from thalweg.variables.variables import Variable
 
 
@@ -239,15 +239,16 @@ class SyncReplicasOptimizer(Optimizer):
         return _SyncReplicasOptimizerHook(self, is_chief, num_tokens)
 
 
-class _SyncReplicasOptimizerHook(SessionRunHook):
+class _SyncReplicasOptimizerHook(StepWatchHook):
     """Begins a session of a SyncReplicasOptimizer, and ends it: a replica that may be waiting for the last token, which another one has
     taken, finds one and sees that the last step is over. Meanwhile it says what a step waits for that lasts: the chief, or another
     replica, may have ended, and nobody else would tell."""
 
     def __init__(self, sync_optimizer, is_chief, num_tokens):
+        super().__init__()
         self._optimizer, self._is_chief, self._num_tokens = sync_optimizer, is_chief, num_tokens
         self._init_tokens_op = self._runner = self._last_tokens_op = None
-        self._awaited = self._watch = self._begun = None
+        self._awaited = self._begun = None
 
     def begin(self):
         if self._optimizer._gradients_applied is False:
@@ -272,22 +273,11 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
             session.run(self._init_tokens_op)
         if self._runner is not None:
             self._runner.create_threads(session, coord=coord, daemon=True, start=True)
-        if self._watch is not None:
-            self._watch.stop()
-        self._watch = StepWatch(session, _LONG, self._tell)
+        self._watch_steps(session, _LONG, self._tell)
 
     def before_run(self, run_context):
         self._begun = time.monotonic()
-        if self._watch is not None:  # a session that was made without it is not looked at
-            self._watch.arm()
-
-    def after_run(self, run_context, run_values):
-        self._run_failed()
-
-    def _run_failed(self):
-        """Called by the session where a run failed: its step is over as well."""
-        if self._watch is not None:
-            self._watch.disarm()
+        super().before_run(run_context)
 
     def _tell(self, session):
         """In how many seconds to say it again: as many as the step has lasted."""

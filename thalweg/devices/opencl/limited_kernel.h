@@ -6,7 +6,8 @@
 //   adder.AddLimited<MatMulOpenCl::Create>("MatMul", {{"T", DType::kFloat}});
 //
 // Ownership: has both kernels.
-// Threads: as Kernel; what goes to the CPU holds its thread until the copies are there.
+// Threads: as Kernel; what goes to the CPU holds its thread until the copies are there, or the step
+// is cancelled.
 // Errors: those of either kernel and of the copies. Where the CPU has no kernel for the node, the
 // device's own word stands.
 #pragma once
