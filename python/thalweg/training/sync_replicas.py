@@ -291,8 +291,7 @@ class _SyncReplicasOptimizerHook(StepWatchHook):
         return lasted
 
     def end(self, session):
-        if self._watch is not None:
-            self._watch.stop()
+        self._watch_no_more()
         if self._last_tokens_op is None:
             return
         try:
