@@ -16,7 +16,7 @@ STALENESS = int(sys.argv[1]) if len(sys.argv) > 1 else None
 
 
 def replica(spec, target, task, chief_ready):
-    """(loss, steps) of all words after this replica has learnt which of them are even, from their embeddings alone."""
+    """(loss, steps) of all words after this replica has learned which of them are even, from their embeddings alone."""
     random = np.random.RandomState(task)
     with tf.Graph().as_default():
         with tf.device(tf.train.replica_device_setter(cluster=spec, worker_device=f"/job:worker/task:{task}")):
@@ -64,7 +64,7 @@ if __name__ == "__main__":
     ready = concurrent.futures.Future()
     with concurrent.futures.ThreadPoolExecutor(REPLICAS) as threads:
         replicas = [threads.submit(guarded, cluster, servers["worker", i].target, i, ready) for i in range(REPLICAS)]
-    results = [learnt.result() for learnt in replicas]
+    results = [learned.result() for learned in replicas]
     for server in servers.values():
         server.stop()
     steps, final = max(step for _, step in results), min(loss for loss, _ in results)
