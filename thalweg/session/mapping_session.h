@@ -7,8 +7,8 @@
 //
 // Ownership: the session shares the files; a tensor that is mapped keeps its file.
 // Threads: as for Session.
-// Errors: those of MakeLocalSession; a step, but a partial run, ends with DataLoss where a file that
-// is mapped has changed.
+// Errors: those of MakeLocalSession; a step, but no partial run, ends with DataLoss where a file
+// that is mapped has changed.
 #pragma once
 
 #include <memory>
