@@ -37,7 +37,10 @@ def layers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("layers")
     step = trace_files.Step()
     nodes = [("x", "Placeholder", []), ("init", "NoOp", []), *layer("first", "x"), *layer("second", "first/act"), *layer("third", "second/act", "Tanh"),
-             ("loss", "Sum", ["third/act"]), ("save/SaveV2", "SaveV2", ["first/w"]), ("seen", "HistogramSummary", ["loss"])]
+             ("loss", "Sum", ["third/act"]), ("save/SaveV2", "SaveV2", ["first/w"]), ("seen", "HistogramSummary", ["loss"]),
+             # The operations of the first two, read in another order.
+             ("fourth/w", "VariableV2", []), ("fourth/w/read", "Identity", ["fourth/w"]), ("fourth/act", "Relu", ["fourth/w/read"]),
+             ("fourth/MatMul", "MatMul", ["x", "fourth/act"])]
     at = 0
     for name, op, inputs in nodes[2:14]:
         time = 500 if name == "second/MatMul" else 10
@@ -52,12 +55,12 @@ def test_scopes_are_blocks_and_books_are_set_aside(chromium, layers):
     show(chromium, layers)
     chromium.key("g")
     chromium.wait_for("app.graphView.frames > 0")
-    assert "18 nodes, 7 nodes set aside" in chromium.run("document.getElementById('graph-bar').textContent")
-    assert chromium.run("app.graphView.graph.root.children.map((b) => b.path)") == ["first", "loss", "second", "third", "x"]
+    assert "22 nodes, 8 nodes set aside" in chromium.run("document.getElementById('graph-bar').textContent")
+    assert chromium.run("app.graphView.graph.root.children.map((b) => b.path)") == ["first", "fourth", "loss", "second", "third", "x"]
     assert block(chromium, "first", "[b.nodes, b.aside]") == [3, 1]
     # Edges go through the identities, and upwards to the blocks.
     edges = "app.graphView.graph.root.edges.map(({from, to}) => from.path + '>' + to.path).sort()"
-    assert chromium.run(edges) == ["first>second", "second>third", "third>loss", "x>first"]
+    assert chromium.run(edges) == ["first>second", "second>third", "third>loss", "x>first", "x>fourth"]
     inner = block(chromium, "first", "b.edges.map(({from, to}) => from.path + '>' + to.path).sort()")
     assert inner == ["first/MatMul>first/act", "first/w>first/MatMul"]
     # What is read stands above what reads it.
@@ -69,8 +72,8 @@ def test_identical_structures_have_one_color(chromium, layers):
     show(chromium, layers)
     chromium.key("g")
     chromium.wait_for("app.graphView.frames > 0")
-    first, second, third = (block(chromium, path, "b.kind") for path in ("first", "second", "third"))
-    assert first == second != third
+    first, second, third, fourth = (block(chromium, path, "b.kind") for path in ("first", "second", "third", "fourth"))
+    assert first == second and len({first, third, fourth}) == 3
     pixels = [block(chromium, path, """(() => { const g = app.graphView, at = g.cornerOf(b), r = devicePixelRatio;
       return Array.from(g.context.getImageData((at.x + b.width / 2 - g.x) * g.scale * r, (at.y + b.height - 3 - g.y) * g.scale * r, 1, 1).data); })()""")
               for path in ("first", "second", "third")]
