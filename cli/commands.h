@@ -38,6 +38,7 @@ struct RunArgs {
   std::string out;                   // FILE.npz; empty: a line for each value
   std::string record;                // FILE.npz of feeds and values, for `verify`; empty: none
   std::string trace;                 // RunMetadata of the step, for `thalweg trace`; empty: none
+  bool map_weights = false;
   int threads = -1;
 };
 void Run(const RunArgs& args);

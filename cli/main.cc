@@ -148,6 +148,8 @@ void AddRun(CLI::App& app, cli::RunArgs& args) {
   run->add_option("--trace", args.trace, "FILE.pb for what ran when, for `thalweg trace`")
       ->excludes("--record")
       ->excludes("--fetch");
+  run->add_flag("--map-weights", args.map_weights,
+                "Large weights are pages of their files, not read before they are used");
   run->add_option("--threads", args.threads, "-1: one a core; 0: none besides the caller's")
       ->check(CLI::Range(-1, 4096));
   run->callback([&args] { cli::Run(args); });

@@ -128,7 +128,9 @@ Named RunChosen(const tw::Model& model, const tw::ModelSignature& signature, con
 
 void Run(const RunArgs& args) {
   const tw::Environment environment = tw::Environment::Create({.threads = args.threads}).OrThrow();
-  const tw::Model model = tw::Model::Load(environment, args.model, {.tags = args.tags}).OrThrow();
+  const tw::Model model =
+      tw::Model::Load(environment, args.model, {.tags = args.tags, .map_weights = args.map_weights})
+          .OrThrow();
   const Named feeds = ReadFeeds(args.feeds);
   tw::Result<tw::ModelSignature> found = model.Signature(args.signature);
   // Tensors of a graph have names also where it has no signature.

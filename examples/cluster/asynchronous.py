@@ -4,8 +4,8 @@ applies its own update. An embedding is sharded over two parameter servers; its 
 
     python asynchronous.py [STALENESS]      no replica gets more than that many steps ahead of the slowest; without it: any
 """
+import concurrent.futures
 import sys
-import threading
 
 import numpy as np
 import tasks
@@ -15,8 +15,8 @@ REPLICAS, STEPS, WORDS = 3, 120, 1000
 STALENESS = int(sys.argv[1]) if len(sys.argv) > 1 else None
 
 
-def replica(spec, target, task, chief_ready, errors):
-    """Learns which words are even, from their embeddings alone."""
+def replica(spec, target, task, chief_ready):
+    """(loss, steps) of all words after this replica has learned which of them are even, from their embeddings alone."""
     random = np.random.RandomState(task)
     with tf.Graph().as_default():
         with tf.device(tf.train.replica_device_setter(cluster=spec, worker_device=f"/job:worker/task:{task}")):
@@ -36,28 +36,37 @@ def replica(spec, target, task, chief_ready, errors):
         with tf.Session(target) as session:
             if task == 0:
                 session.run(tf.global_variables_initializer())
-                chief_ready.set()
-            chief_ready.wait()
+                chief_ready.set_result(None)
+            chief_ready.result()  # its error, where it has failed
             if STALENESS is not None:
                 session.run(optimizer.join_op)
-            for _ in range(STEPS):
-                session.run(train, {words: random.randint(0, WORDS, 100)})
-            if STALENESS is not None:
-                session.run(optimizer.leave_op)  # nobody waits for this one any more
-            errors[task] = session.run([loss, step], {words: np.arange(WORDS)})
+            try:
+                for _ in range(STEPS):
+                    session.run(train, {words: random.randint(0, WORDS, 100)})
+            finally:
+                if STALENESS is not None:
+                    session.run(optimizer.leave_op)  # nobody waits for this one any more
+            return session.run([loss, step], {words: np.arange(WORDS)})
+
+
+def guarded(spec, target, task, chief_ready):
+    """A replica; if the first one fails before the variables are there, the others fail with it."""
+    try:
+        return replica(spec, target, task, chief_ready)
+    except Exception as error:
+        if task == 0 and not chief_ready.done():
+            chief_ready.set_exception(error)
+        raise
 
 
 if __name__ == "__main__":
     cluster, servers = tasks.servers({"ps": 2, "worker": REPLICAS})
-    ready, results = threading.Event(), {}
-    threads = [threading.Thread(target=replica, args=(cluster, servers["worker", i].target, i, ready, results))
-               for i in range(REPLICAS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    ready = concurrent.futures.Future()
+    with concurrent.futures.ThreadPoolExecutor(REPLICAS) as threads:
+        replicas = [threads.submit(guarded, cluster, servers["worker", i].target, i, ready) for i in range(REPLICAS)]
+    results = [learned.result() for learned in replicas]
     for server in servers.values():
         server.stop()
-    steps, final = max(step for _, step in results.values()), min(loss for loss, _ in results.values())
+    steps, final = max(step for _, step in results), min(loss for loss, _ in results)
     assert steps == REPLICAS * STEPS, steps
     print(f"{steps} updates of {REPLICAS} replicas: loss {final:.3f}")

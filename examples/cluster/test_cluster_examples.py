@@ -38,3 +38,14 @@ def test_runs(call, tmp_path):
     assert p.stderr == ""  # a successful run is quiet
     if name == "demo_cluster.py":
         assert "/job:worker/task:1 is killed\n" in p.stdout and p.stdout.count("/job:worker/task:1 trains\n") == 2
+
+
+@pytest.mark.parametrize("arguments", [[], ["2"]])
+def test_replicas_whose_first_one_fails_end_with_its_error(arguments):
+    program = ("import runpy, sys, thalweg as tf\n"
+               "def bad():\n    raise ValueError('no variables today')\n"
+               "tf.global_variables_initializer = bad\n"
+               f"sys.argv = ['asynchronous.py', *{arguments}]\n"
+               f"runpy.run_path({os.path.join(HERE, 'asynchronous.py')!r}, run_name='__main__')\n")
+    p = subprocess.run([sys.executable, "-c", program], cwd=HERE, capture_output=True, text=True, timeout=300, check=False)
+    assert p.returncode == 1 and p.stderr.rstrip().endswith("ValueError: no variables today"), p.stderr

@@ -224,10 +224,11 @@ PyObject* ModelNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   PyObject* environment = nullptr;
   PyObject* path = nullptr;
   PyObject* tags = nullptr;
-  const char* const names[] = {"environment", "path", "tags", nullptr};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O&O!", const_cast<char**>(names),
+  int map_weights = 0;
+  const char* const names[] = {"environment", "path", "tags", "map_weights", nullptr};
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O&O!|p", const_cast<char**>(names),
                                    environment_type, &environment, PyUnicode_FSConverter, &path,
-                                   &PyList_Type, &tags)) {
+                                   &PyList_Type, &tags, &map_weights)) {
     return nullptr;
   }
   auto state = std::make_shared<ModelState>();
@@ -239,6 +240,7 @@ PyObject* ModelNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   options.struct_size = sizeof options;
   options.tags = texts.data();
   options.num_tags = static_cast<int32_t>(texts.size());
+  options.map_weights = map_weights;
   TwEnvironment* const where = reinterpret_cast<EnvironmentObject*>(environment)->environment;
   OptionsOfRun chosen(&state->main_options);
   if (!chosen.Choose(nullptr, 0)) return nullptr;

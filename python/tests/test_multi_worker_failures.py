@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers in step of which one fails, ends, or begins elsewhere: the others end, with its name and its reason."""
+import os
 import subprocess
 import sys
 import textwrap
@@ -27,6 +28,7 @@ PROGRAM = """
             os.kill(os.getpid(), signal.SIGKILL)
         return features
     def model_fn(features, labels, mode):
+        EARLY
         w = tf.get_variable("w", initializer=1.0)
         v = tf.get_variable("v", initializer=1.0)
         features = tf.py_func(fails, [features], tf.float32)
@@ -42,10 +44,10 @@ PROGRAM = """
 """
 
 
-def started(folder, count, repeats=None, ends=None, at=1, most=None, folders=None, before=""):
-    """Workers that train: worker `ends` kills itself in its step number `at`."""
+def started(folder, count, repeats=None, ends=None, at=1, most=None, folders=None, before="", early="pass"):
+    """Workers that train: worker `ends` kills itself in its step number `at`; all do `early` while they make the model."""
     text = before + textwrap.dedent(PROGRAM)
-    for name, value in {"REPEATS": repeats or [None] * count, "ENDS": ends, "AT": at, "MOST": most,
+    for name, value in {"EARLY": early, "REPEATS": repeats or [None] * count, "ENDS": ends, "AT": at, "MOST": most,
                         "FOLDERS": [str(folder / name) for name in folders or ["model"] * count]}.items():
         text = text.replace(name, str(value))
     (folder / "program.py").write_text(text)
@@ -71,6 +73,27 @@ def test_who_is_killed_is_named_to_all_others(tmp_path, count, killed, at):
             continue
         message = errors[errors.rindex("\nthalweg.errors."):] if "\nthalweg.errors." in errors else errors
         assert status == 1 and "Unavailable" in message and TASK % killed in message, errors
+
+
+@pytest.mark.parametrize(("early_one", "how"), [(0, "raise"), (1, "raise"), (1, "kill")])
+def test_who_ends_before_the_others_train_is_missed(tmp_path, early_one, how):
+    """It has a server, but no session yet; nor has the other one, until then."""
+    os.mkfifo(tmp_path / "both")
+    before = f"""
+import os, signal
+def meet_and_end(number):
+    open({str(tmp_path / "both")!r}, "w" if number else "r").close()  # both are here
+    if number == {early_one} and {how!r} == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if number == {early_one}:
+        raise ValueError("too early")
+"""
+    workers = started(tmp_path, 2, before=before, early="meet_and_end(number)")
+    for number, (status, errors) in enumerate(ended(workers)):
+        if number != early_one:
+            assert status == 1 and "Unavailable" in errors and TASK % early_one in errors and "has ended" in errors, errors
+        elif how == "raise":
+            assert status == 1 and "too early" in errors, errors
 
 
 @pytest.mark.parametrize("repeats", [[5, 3], [3, 6, 5]])

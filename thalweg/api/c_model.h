@@ -21,6 +21,10 @@ typedef struct TwModelOptions {
   int32_t without_weights; /* 1: to look at: nothing is restored, nothing needs to be usable */
   /* Timeout and cancellation of the restore and of what fills tables; NULL: without an end. */
   const TwRunOptions* run_options;
+  /* 1: variables of 64 KiB and more are pages of their files, shared with other
+   * processes and not read before they are used. Who writes into such a file ends later runs with
+   * DATA_LOSS; another file may take its name. Sets a handler of SIGBUS in the process. */
+  int32_t map_weights;
 } TwModelOptions;
 /* Reads the model, checks and restores its variables, fills its tables; the files may go then. A
  * graph that says nothing of signatures has one, "serving_default": its placeholders and what is

@@ -58,6 +58,7 @@ struct ModelOptions {
   std::vector<std::string> tags{};  // of the graph that is meant; none: the only one, or "serve"
   bool without_weights = false;     // to look at: variables are not restored, tables not filled
   const TwRunOptions* options = nullptr;  // of the restore: a timeout, a cancellation
+  bool map_weights = false;               // large ones are pages of their files (c_model.h)
 };
 
 struct ConvertOptions {
@@ -84,6 +85,7 @@ class Model {
     c.num_tags = static_cast<int32_t>(tags.size());
     c.without_weights = options.without_weights ? 1 : 0;
     c.run_options = options.options;
+    c.map_weights = options.map_weights ? 1 : 0;
     internal::StatusHolder status;
     TwModel* made = tw_model_load(environment.c(), path.c_str(), &c, status.c);
     if (made == nullptr) return status.Take();

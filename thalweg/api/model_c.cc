@@ -82,6 +82,7 @@ Result<TwModel*> LoadModel(TwEnvironment* environment, const char* path,
   ASSIGN_OR_RETURN(wanted.tags, UnwrapTexts(given.tags, given.num_tags, "tag"));
   wanted.restore = given.without_weights == 0;
   wanted.run = OptionsFor(given.run_options);
+  wanted.map_weights = given.map_weights != 0;
   ASSIGN_OR_RETURN(const std::shared_ptr<Model> model,
                    Model::Load(EnvironmentOf(environment), path, wanted));
   std::string tags;

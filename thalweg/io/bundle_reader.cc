@@ -32,6 +32,12 @@ Result<TensorSlice> Whole(const Shape& shape) {
   return all.Resolve(shape);
 }
 
+// Values of a type whose bytes in memory are those in the file, whatever they are.
+bool MayBeMapped(const BundleEntry& entry) {
+  return IsPlain(entry.dtype) && entry.dtype != DType::kBool && entry.slices.empty() &&
+         entry.size >= kLeastMapped && entry.offset % DTypeStride(entry.dtype) == 0;
+}
+
 constexpr size_t kReadBytes = size_t{256} << 10;  // checksum and read in pieces that stay in cache
 
 }  // namespace
@@ -244,6 +250,26 @@ Result<Tensor> BundleReader::Read(std::string_view name, Allocator& allocator) c
   if (entry->slices.empty()) return ReadEntry(std::string(name), *entry, entry->shape, allocator);
   ASSIGN_OR_RETURN(const TensorSlice wanted, Whole(entry->shape));
   return Assemble(name, *entry, wanted, allocator);
+}
+
+Result<Tensor> BundleReader::ReadOrMap(std::string_view name, Allocator& allocator,
+                                       MappedFiles& files) const {
+  ASSIGN_OR_RETURN(const Entry* entry, Require(name));
+  const size_t bytes_in_memory =
+      static_cast<size_t>(entry->shape.num_elements()) * DTypeStride(entry->dtype);
+  if (!MayBeMapped(*entry) || entry->size != bytes_in_memory) return Read(name, allocator);
+  RETURN_IF_ERROR(CheckSize(std::string(name), *entry, entry->shape));
+  ASSIGN_OR_RETURN(std::shared_ptr<const MappedFile> file,
+                   files.Map(BundleDataPath(prefix_, entry->shard, num_shards_)));
+  const std::string_view bytes = file->bytes();
+  if (entry->offset > bytes.size() || entry->size > bytes.size() - entry->offset) {
+    return DataLoss(file->path(), ": tensor '", name, "' of ", entry->size, " bytes at ",
+                    entry->offset, " lies beyond the file's end at ", bytes.size());
+  }
+  // Nobody writes into it: the tensor is never its handle's alone.
+  return Tensor::FromBuffer(entry->dtype, entry->shape,
+                            const_cast<char*>(bytes.data()) + entry->offset,
+                            [file = std::move(file)] {});
 }
 
 Status BundleReader::CheckPieces(std::string_view name) const {

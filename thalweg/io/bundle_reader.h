@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "thalweg/base/file_system.h"
+#include "thalweg/base/mapped_file.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
 #include "thalweg/io/bundle_entry.h"
@@ -42,6 +43,9 @@ class BundleReader {
   Result<Tensor> Read(std::string_view name, Allocator& allocator) const;
   Result<Tensor> ReadSlice(std::string_view name, const TensorSlice& slice,
                            Allocator& allocator) const;
+  // As Read, but a large tensor that stands in its file as in memory is its pages there, which
+  // nobody has read: its checksum is not looked at. Others are read.
+  Result<Tensor> ReadOrMap(std::string_view name, Allocator& allocator, MappedFiles& files) const;
   // Whether a tensor that was saved in pieces can be put together from them: each of its type, in
   // its file, and every element in one of them. Reads no values.
   Status CheckPieces(std::string_view name) const;

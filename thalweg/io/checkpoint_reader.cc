@@ -55,6 +55,11 @@ Result<Tensor> CheckpointReader::Read(std::string_view name, Allocator& allocato
   return bundle_ ? bundle_->Read(name, allocator) : slice_files_->Read(name, allocator);
 }
 
+Result<Tensor> CheckpointReader::ReadOrMap(std::string_view name, Allocator& allocator,
+                                           MappedFiles& files) const {
+  return bundle_ ? bundle_->ReadOrMap(name, allocator, files) : slice_files_->Read(name, allocator);
+}
+
 Result<Tensor> CheckpointReader::ReadSlice(std::string_view name, const TensorSlice& slice,
                                            Allocator& allocator) const {
   return bundle_ ? bundle_->ReadSlice(name, slice, allocator)

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "thalweg/base/file_system.h"
+#include "thalweg/base/mapped_file.h"
 #include "thalweg/base/status.h"
 #include "thalweg/io/tensor_slice.h"
 #include "thalweg/tensor/tensor.h"
@@ -47,6 +48,8 @@ class CheckpointReader {
   // Null when there is none of this name.
   const Entry* Find(std::string_view name) const;
   Result<Tensor> Read(std::string_view name, Allocator& allocator) const;
+  // See BundleReader; format V1 is read.
+  Result<Tensor> ReadOrMap(std::string_view name, Allocator& allocator, MappedFiles& files) const;
   Result<Tensor> ReadSlice(std::string_view name, const TensorSlice& slice,
                            Allocator& allocator) const;
 

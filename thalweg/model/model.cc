@@ -8,6 +8,7 @@
 #include "thalweg/graph/nearest_names.h"
 #include "thalweg/model/unknown_operations.h"
 #include "thalweg/model/weights.h"
+#include "thalweg/session/mapping_session.h"
 
 namespace thalweg {
 namespace {
@@ -52,6 +53,18 @@ std::string Found(const Tensor& value) { return StrCat(value.dtype(), " ", value
 
 Result<std::shared_ptr<Model>> Model::Load(const std::shared_ptr<Environment>& environment,
                                            const std::string& path, const ModelOptions& options) {
+  const auto mapped = options.map_weights ? std::make_shared<MappedFiles>() : nullptr;
+  Result<std::shared_ptr<Model>> model = LoadWith(mapped, environment, path, options);
+  if (mapped == nullptr) return model;
+  // What was made of pages that were gone meanwhile is no model, whatever it says.
+  RETURN_IF_ERROR(mapped->Check().WithContext(path));
+  return model;
+}
+
+Result<std::shared_ptr<Model>> Model::LoadWith(std::shared_ptr<MappedFiles> mapped,
+                                               const std::shared_ptr<Environment>& environment,
+                                               const std::string& path,
+                                               const ModelOptions& options) {
   PosixFileSystem fs;
   ASSIGN_OR_RETURN(const ModelFiles files, ReadModelFiles(fs, path, options.tags));
   const UnknownOperations unknown(files.graph(), *environment->shared_ops());
@@ -72,8 +85,9 @@ Result<std::shared_ptr<Model>> Model::Load(const std::shared_ptr<Environment>& e
                     ": no signature can do without operations that this build does not have: ",
                     model->unknown_operations_);
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
-                   MakeLocalSession(environment, model->graph_, options.session));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<Session> session,
+      MakeMappingSession(environment, model->graph_, options.session, std::move(mapped)));
   model->session_ = std::move(session);
   if (options.restore) {
     RETURN_IF_ERROR(RestoreWeights(files, unknown, options.run, *model->session_));

@@ -35,11 +35,18 @@ struct ModelOptions {
   std::vector<std::string> tags;  // of a SavedModel's graph; none: the only one, or for serving
   // False: to look at. Variables are not restored, tables not filled, nothing needs to be usable.
   bool restore = true;
+  // Variables of 64 KiB and more are pages of their files, where they stand there as in memory:
+  // shared with other processes, not read before they are used, their checksums unknown. The files
+  // must stay as they are (others may take their names): a run ends with DataLoss where they do
+  // not. False: all is read and checked, and the files may change or go.
+  bool map_weights = false;
   // Timeout and cancellation of the restore and of the initialization.
   RunOptions run;
   // Devices that its functions ask for may not be here.
   SessionOptions session = {.placement = PlacementRule::kSoft};
 };
+
+class MappedFiles;
 
 class Model {
  public:
@@ -92,6 +99,10 @@ class Model {
   };
 
   Model() = default;
+  static Result<std::shared_ptr<Model>> LoadWith(std::shared_ptr<MappedFiles> mapped,
+                                                 const std::shared_ptr<Environment>& environment,
+                                                 const std::string& path,
+                                                 const ModelOptions& options);
   std::string Label(size_t signature) const;
   // The error of a run, which begins with the path and the signature.
   Status Named(size_t signature, Status of_run) const;

@@ -5,6 +5,7 @@
 #include "thalweg/base/no_destructor.h"
 #include "thalweg/base/thread.h"
 #include "thalweg/kernel/host_call.h"
+#include "thalweg/session/mapping_session.h"
 #include "thalweg/session/partial_run.h"
 #include "thalweg/session/session.h"
 #include "thalweg/session/session_core.h"
@@ -254,6 +255,13 @@ Result<StepMemory> Session::PlanMemory(const Signature&, std::span<const Tensor>
 Result<std::unique_ptr<Session>> MakeLocalSession(std::shared_ptr<Environment> environment,
                                                   std::shared_ptr<Graph> graph,
                                                   SessionOptions options) {
+  return MakeMappingSession(std::move(environment), std::move(graph), std::move(options), nullptr);
+}
+
+Result<std::unique_ptr<Session>> MakeMappingSession(std::shared_ptr<Environment> environment,
+                                                    std::shared_ptr<Graph> graph,
+                                                    SessionOptions options,
+                                                    std::shared_ptr<MappedFiles> files) {
   RETURN_IF_ERROR(options.Validate());
   if (environment == nullptr || graph == nullptr) {
     return InvalidArgument("a session needs an environment and a graph");
@@ -265,8 +273,9 @@ Result<std::unique_ptr<Session>> MakeLocalSession(std::shared_ptr<Environment> e
     return InvalidArgument("SessionOptions: the machine has ", options.machine->num_devices(),
                            " devices, the session ", devices);
   }
-  return MakeSession(
-      std::make_shared<SessionCore>(std::move(environment), std::move(graph), options));
+  auto core = std::make_shared<SessionCore>(std::move(environment), std::move(graph), options);
+  if (files != nullptr) RETURN_IF_ERROR(core->MapCheckpoints(std::move(files)));
+  return MakeSession(std::move(core));
 }
 
 std::unique_ptr<Session> MakeSession(std::shared_ptr<SessionCore> core) {

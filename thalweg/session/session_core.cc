@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "thalweg/base/mapped_file.h"
+#include "thalweg/resources/mapped_weights.h"
 #include "thalweg/session/run_metadata_message.h"
 #include "thalweg/tensor/inlined_tensors.h"
 
@@ -74,6 +76,13 @@ SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_p
                 CompilerOptions("none,check_numerics", /*log_placement=*/false)},
                PlanCache(options.plan_cache_size)} {
   environment_->SessionOpened();
+}
+
+Status SessionCore::MapCheckpoints(std::shared_ptr<MappedFiles> files) {
+  mapped_files_ = std::move(files);
+  return resources().Create<MappedWeights>(
+      "", MappedWeights::kName,
+      RefPtr<MappedWeights>::Adopt(std::make_unique<MappedWeights>(mapped_files_).release()));
 }
 
 StepCompiler::Options SessionCore::CompilerOptions(std::string_view passes,
@@ -400,7 +409,18 @@ void SessionCore::NoteCosts(const StepStats& stats) {
   ForgetPlans();
 }
 
+// What a step has computed of pages that were gone meanwhile is no result.
 Status SessionCore::RunPlan(const StepPlan& plan, const RunOptions& options,
+                            std::span<const Tensor> values, std::span<Tensor> fetches,
+                            RunMetadata* metadata, std::chrono::nanoseconds spent) {
+  if (mapped_files_ == nullptr) return RunStep(plan, options, values, fetches, metadata, spent);
+  RETURN_IF_ERROR(mapped_files_->Check());
+  Status status = RunStep(plan, options, values, fetches, metadata, spent);
+  RETURN_IF_ERROR(mapped_files_->Check());
+  return status;
+}
+
+Status SessionCore::RunStep(const StepPlan& plan, const RunOptions& options,
                             std::span<const Tensor> values, std::span<Tensor> fetches,
                             RunMetadata* metadata, std::chrono::nanoseconds spent) {
   if (values.size() != plan.signature.feeds.size() ||

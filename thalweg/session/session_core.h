@@ -26,6 +26,8 @@
 
 namespace thalweg {
 
+class MappedFiles;
+
 // What a session has beside its own process: devices of other tasks, and who runs their parts.
 struct RemoteParts {
   std::vector<std::unique_ptr<Device>> devices;
@@ -52,6 +54,10 @@ class SessionCore {
   SessionCore(std::shared_ptr<Environment> environment, std::shared_ptr<Graph> graph,
               SessionOptions options, RemoteParts remote = {});
   ~SessionCore();
+
+  // Restores map large tensors from now on, and a step ends with DataLoss where such a file has
+  // changed. Before the first step.
+  Status MapCheckpoints(std::shared_ptr<MappedFiles> files);
 
   Environment& environment() const { return *environment_; }
   const std::shared_ptr<Graph>& graph() const { return graph_; }
@@ -110,6 +116,8 @@ class SessionCore {
   std::chrono::nanoseconds TimeoutOf(const RunOptions& options) const {
     return options.timeout.count() > 0 ? options.timeout : options_.default_timeout;
   }
+  Status RunStep(const StepPlan& plan, const RunOptions& options, std::span<const Tensor> values,
+                 std::span<Tensor> fetches, RunMetadata* metadata, std::chrono::nanoseconds spent);
   // How signatures become plans.
   struct Planning {
     StepCompiler compiler;
@@ -133,6 +141,7 @@ class SessionCore {
   const std::shared_ptr<Environment> environment_;
   const std::shared_ptr<Graph> graph_;
   const SessionOptions options_;
+  std::shared_ptr<MappedFiles> mapped_files_;  // null: nothing is mapped
   const RemoteParts remote_;
   const std::vector<Device*> devices_;
   std::atomic<int64_t> next_step_id_{1};

@@ -126,13 +126,14 @@ def variables_on_servers(config: RunConfig) -> Callable[[Operation], str] | None
                                  cluster=config.cluster_spec)
 
 
-def start_server(config: RunConfig) -> Server:
+def start_server(config: RunConfig, server_config: ConfigProto | None = None) -> Server:
     """The server of this task, which others find at the address that the cluster has for it: one of a process, however often it trains. Its
-    sessions bring their own filters."""
+    sessions bring their own filters. One whose `server_config` names a leader tells the other workers that it is there."""
     if not config.cluster_spec or not config.task_type or config.task_id is None:
         raise RuntimeError("Could not start server; be sure to specify cluster_spec, task_type, and task in RunConfig or set the TF_CONFIG "
                            "environment variable.")
     task = (json.dumps(config.cluster_spec.as_dict(), sort_keys=True), config.task_type, config.task_id, config.protocol)
     if task not in _servers:
-        _servers[task] = Server(config.cluster_spec, job_name=config.task_type, task_index=config.task_id, protocol=config.protocol)
+        _servers[task] = Server(config.cluster_spec, job_name=config.task_type, task_index=config.task_id, protocol=config.protocol,
+                                config=server_config)
     return _servers[task]

@@ -9,9 +9,10 @@ import time
 from typing import TYPE_CHECKING
 
 from thalweg.cluster.cluster_resolver import config_of_environment
-from thalweg.distribute.multi_worker import MultiWorkerMirroredStrategy
+from thalweg.distribute.multi_worker import MultiWorkerMirroredStrategy, worker_of
 from thalweg.estimator import cluster_tasks
 from thalweg.graph.graph import GraphKeys
+from thalweg.messages import ConfigProto
 from thalweg.training.basic_session_run_hooks import CheckpointSaverListener
 
 if TYPE_CHECKING:
@@ -128,12 +129,12 @@ _DELAY_OF_WORKER, _LONGEST_DELAY = 5, 60  # seconds: workers begin one after the
 
 def _train_in_cluster(estimator, train_spec, eval_spec):
     config = estimator.config
+    in_step = isinstance(config.train_distribute, MultiWorkerMirroredStrategy)
     if config.master and config_of_environment().get("environment") != "google":  # which brings servers of its own
-        cluster_tasks.start_server(config)
+        cluster_tasks.start_server(config, _names_leader(config) if in_step else None)
     if config.task_type == cluster_tasks.MASTER:
         train_and_measure(estimator, train_spec, eval_spec)
         return
-    in_step = isinstance(config.train_distribute, MultiWorkerMirroredStrategy)
     if config.task_type == cluster_tasks.WORKER and not in_step:
         longest = config.experimental_max_worker_delay_secs
         time.sleep(min(_LONGEST_DELAY if longest is None else longest, (config.task_id + 1) * _DELAY_OF_WORKER))
@@ -141,6 +142,13 @@ def _train_in_cluster(estimator, train_spec, eval_spec):
         estimator._train(train_spec.input_fn, list(train_spec.hooks), None, train_spec.max_steps, None)
         return
     estimator.train(train_spec.input_fn, hooks=list(train_spec.hooks), max_steps=train_spec.max_steps)
+
+
+def _names_leader(config):
+    """What a server of workers in step is told, so that they know of each other before they have sessions."""
+    made = ConfigProto()
+    made.experimental.collective_group_leader = worker_of(config.cluster_spec, config.task_type, config.task_id).leader
+    return made
 
 
 def _measure_until_done(estimator, train_spec, eval_spec):

@@ -88,7 +88,7 @@ class Model(_core.Model):
         "", or operations of the model that this build does not have, with the nearest ones.
     """
 
-    def __init__(self, environment: _core.Environment, path: str, tags: list[str]) -> None:
+    def __init__(self, environment: _core.Environment, path: str, tags: list[str], map_weights: bool = False) -> None:
         count, self.kind, found, self.unknown_operations = self._facts()
         self.path, self.tags = path, found.split(",") if found else []
         described = map(self._describe, range(count))
@@ -200,7 +200,7 @@ class Model(_core.Model):
         return "\n  ".join([f"Model({self.path!r}{about})", *map(str, self.signatures.values())]) + unknown
 
 
-def load(path: PathLike, tags: str | Sequence[str] | None = None) -> Model:
+def load(path: PathLike, tags: str | Sequence[str] | None = None, *, map_weights: bool = False) -> Model:
     """Loads a model that TensorFlow, Keras or Thalweg has written, ready to run.
 
     Parameters
@@ -209,6 +209,10 @@ def load(path: PathLike, tags: str | Sequence[str] | None = None) -> Model:
         The folder of a SavedModel; the file of a MetaGraph, with its checkpoint beside it; the file of a GraphDef.
     tags : str or sequence of str, optional
         Which graph of a SavedModel is meant; by default the only one, or that for serving.
+    map_weights : bool
+        Variables of 64 KiB and more are pages of their files, where they stand there as in memory: shared with other processes,
+        not read before they are used, their checksums not looked at. The files must stay as they are, though others may take their names: a
+        run ends with a DataLossError where one was cut short or written into. It sets a handler of SIGBUS in the process.
 
     Returns
     -------
@@ -233,4 +237,4 @@ def load(path: PathLike, tags: str | Sequence[str] | None = None) -> Model:
     >>> model(x=[[1, 2]])
     array([[2., 3.]], dtype=float32)
     """
-    return Model(environment.environment(), os.fspath(path), [tags] if isinstance(tags, str) else list(tags or ()))
+    return Model(environment.environment(), os.fspath(path), [tags] if isinstance(tags, str) else list(tags or ()), map_weights)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "thalweg/cluster/health/heartbeat_table.h"
 #include "thalweg/proto/messages.h"
 
 namespace thalweg {
@@ -90,7 +91,7 @@ void SharedSteps::Watch::Begin(int64_t step, Owed owed) {
   Wait& wait = shared_.waits_.at(ticket_);
   wait.step = step;
   wait.owed = std::move(owed);
-  wait.begun = shared_.environment_.clock().Now();
+  wait.begun = wait.moved = shared_.environment_.clock().Now();
 }
 
 SharedSteps::Watch::~Watch() {
@@ -116,7 +117,10 @@ void SharedSteps::Tick() {
     const bool was_away = now - ticked_ > kSilentFor / 2;
     ticked_ = now;
     for (auto& [ticket, wait] : waits_) {
-      if (was_away) wait.seen.clear();
+      if (was_away) {
+        wait.seen.clear();
+        wait.moved = now;
+      }
       if (now - wait.begun >= kLooksEvery) tickets.push_back(ticket);
     }
   }
@@ -142,19 +146,23 @@ void SharedSteps::Look(uint64_t ticket) {
     owed = found->second.owed;
   }
   const CollectiveGroups::Sought sought = groups_.SoughtBy(session);
-  const std::vector<Debt> debts = owed ? owed() : std::vector<Debt>();
+  std::vector<Debt> debts;
+  if (step == 0) {
+    debts.push_back({leader, "the number of the step"});
+  } else if (owed) {
+    debts = owed();
+  }
   std::set<std::string> tasks;
   for (const Debt& debt : debts) tasks.insert(debt.task);
-  if (step == 0) {
-    tasks = {leader};
-  } else if (sought.size > 0) {
+  if (step != 0 && sought.size > 0) {
     for (std::string& task : peers_.Others()) tasks.insert(std::move(task));
-  } else if (sought.open > 0) {
+  } else if (step != 0 && sought.open > 0) {
     for (const CollectiveGroup::Member& member : sought.members) {
       tasks.emplace(TaskOf(member.device));
     }
   }
   tasks.erase(peers_.self());
+  const uint64_t progress = own_progress_ ? own_progress_() : 0;
   Status ends;
   std::string text;
   std::vector<std::string> asked_how_far;
@@ -168,7 +176,12 @@ void SharedSteps::Look(uint64_t ticket) {
       for (const std::string& task : tasks) {
         wait.seen.try_emplace(task, Seen{.heard = now, .last = OkStatus()});
       }
-      if (step != 0) ends = Judge(wait, sought, debts, now);
+      ends = Judge(wait, sought, debts, now);
+      if (step != 0 && ends.ok() && StandsStill(sought.size, progress, now, &wait)) {
+        ends = StepIsStuck(now - wait.moved,
+                           StrCat("\n  ", peers_.self(), ": waits for ",
+                                  Missing(wait, {tasks.begin(), tasks.end()}, debts)));
+      }
       const bool asks_how_far = step != 0 && now - wait.begun >= kAsksHowFarAfter;
       for (auto& [task, seen] : wait.seen) {
         if (!asks_how_far || peers_.KnownVersion(task) != PeerVersion::kThalweg) continue;
@@ -176,7 +189,9 @@ void SharedSteps::Look(uint64_t ticket) {
       }
       if (ends.ok() && now - wait.begun >= kSpeaksAfter && now >= spoken_ + kSpeaksEvery) {
         spoken_ = now;
-        text = Missing(wait, {tasks.begin(), tasks.end()}, debts, now);
+        text = StrCat(peers_.self(), " waits for others in a step of all workers for ",
+                      SecondsOf(now - wait.begun),
+                      " s now: ", Missing(wait, {tasks.begin(), tasks.end()}, debts));
       }
     }
   }
@@ -234,6 +249,7 @@ Status SharedSteps::Judge(const Wait& wait, const CollectiveGroups::Sought& soug
   for (const Debt& debt : debts) {
     if (is_gone(debt.task)) return Unavailable(GoneText(debt.task, wait, now));
   }
+  if (wait.step == 0) return OkStatus();
   if (sought.open > 0 && sought.size == 0) {
     for (const CollectiveGroup::Member& member : sought.members) {
       const std::string task(TaskOf(member.device));
@@ -261,7 +277,7 @@ Status SharedSteps::Judge(const Wait& wait, const CollectiveGroups::Sought& soug
 
 // Whom one waits for.
 std::string SharedSteps::Missing(const Wait& wait, const std::vector<std::string>& tasks,
-                                 const std::vector<Debt>& debts, TimePoint now) const {
+                                 const std::vector<Debt>& debts) const {
   std::string missing;
   for (const std::string& task : tasks) {
     const Seen& seen = wait.seen.at(task);
@@ -276,8 +292,33 @@ std::string SharedSteps::Missing(const Wait& wait, const std::vector<std::string
     AddPart(StrCat(debts[i].what, " of ", debts[i].task), &missing);
   }
   if (missing.empty()) missing = StrCat("an answer of ", wait.watch->what_.leader);
-  return StrCat(peers_.self(), " waits for others in a step of all workers for ",
-                SecondsOf(now - wait.begun), " s now: ", missing);
+  return missing;
+}
+
+std::optional<uint64_t> SharedSteps::ProgressOf(const Wait& wait, int64_t group_size,
+                                                uint64_t own) const {
+  uint64_t sum = own;
+  int64_t there = 1;  // this one
+  for (const auto& [task, seen] : wait.seen) {
+    if (!seen.answered) continue;
+    const auto known = tasks_.find(task);
+    if (known == tasks_.end() || !known->second.progress.has_value()) return std::nullopt;
+    sum += *known->second.progress + 1;
+    ++there;
+  }
+  // One that has not answered has not started yet, and may take long to.
+  const auto all = static_cast<int64_t>(wait.seen.size()) + 1;
+  if (there < (group_size > 0 ? std::min(group_size, all) : all)) return std::nullopt;
+  return sum;
+}
+
+bool SharedSteps::StandsStill(int64_t group_size, uint64_t own, TimePoint now, Wait* wait) const {
+  const std::optional<uint64_t> progress = ProgressOf(*wait, group_size, own);
+  if (!progress.has_value() || *progress != wait->progress) {
+    wait->progress = progress.value_or(0);
+    wait->moved = now;
+  }
+  return stuck_after_.count() > 0 && now - wait->moved >= stuck_after_;
 }
 
 bool SharedSteps::BeginCall() {
@@ -299,7 +340,9 @@ void SharedSteps::Ask(const std::string& task) {
     if (stopped_ || std::exchange(tasks_[task].asked, true)) return;
     ++calls_;
   }
-  const OwnedMessage request(pb::GetStatusRequest::Descriptor());
+  OwnedMessage request(pb::GetStatusRequest::Descriptor());
+  // Without sessions: how far they are is asked of the step itself. Its error is an answer without.
+  (void)AddHeartbeatRequest({.master = peers_.self(), .sessions = {}}, request.get());
   peers_.CallAside(task, "GetStatus", *request, pb::GetStatusResponse::Descriptor(),
                    {.timeout = kSilentFor, .cancellation = &stopping_},
                    [this, task](const Result<OwnedMessage>& answer) {
@@ -315,6 +358,8 @@ void SharedSteps::TakeStatus(const std::string& task, const Result<OwnedMessage>
   known.asked = false;
   if (answer.ok()) {
     known.met = true;
+    const std::optional<HeartbeatPayload> beat = FindHeartbeat(**answer);
+    known.progress = beat.has_value() ? std::optional(beat->progress) : std::nullopt;
     known.devices.clear();
     for (const Message* device : (*answer)->Messages(pb::GetStatusResponse::kDeviceAttributes)) {
       known.devices[std::string(device->GetString(pb::DeviceAttributes::kName))] =
@@ -372,6 +417,18 @@ void SharedSteps::Hear(const StepWord& word) {
   Task& task = tasks_[word.task];
   task.met = true;
   if (!word.failed.ok()) task.told = word.failed.message();
+}
+
+// A question about no step.
+void SharedSteps::Greet() {
+  const auto telling = std::make_shared<Telling>();
+  telling->word.task = peers_.self();
+  const std::vector<std::string> tasks = peers_.Others();
+  {
+    MutexLock lock(telling->mutex);
+    telling->open = tasks.size();
+  }
+  for (const std::string& task : tasks) TellOne(task, telling);
 }
 
 void SharedSteps::Tell(StepWord word, uint32_t session, std::function<void()> done) {

@@ -10,12 +10,14 @@
 //
 // A task counts as gone when it has answered once in the life of this process and then is not to be
 // reached twice, or silent for long; who has never answered has not started yet. Where the members
-// of a group are not known, as many must be left as it has.
+// of a group are not known, as many must be left as it has. Where all that a step needs are there
+// and nothing moves in any of them for long, it is stuck (health/heartbeat_table.h).
 // Ownership: environment, peers and groups outlive it; it outlives its watches. When a watch has
 // gone, its callback has ended or never comes.
 // Threads: every member from any. Callbacks come on threads of the transport and the timer, without
 // a lock.
-// Errors: a watch hears Unavailable for a task that is gone, Aborted for one that has restarted.
+// Errors: a watch hears Unavailable for a task that is gone, Aborted for one that has restarted,
+// DeadlineExceeded for a step that is stuck.
 #pragma once
 
 #include <functional>
@@ -44,6 +46,16 @@ class SharedSteps {
   ~SharedSteps();
   SharedSteps(const SharedSteps&) = delete;
   SharedSteps& operator=(const SharedSteps&) = delete;
+
+  // When a step is stuck (0: never), and what changes while anything moves in this task. Before the
+  // first watch; `progress` is called without a lock, while this object lives.
+  void WatchProgress(std::chrono::milliseconds stuck_after, std::function<uint64_t()> progress) {
+    stuck_after_ = stuck_after;
+    own_progress_ = std::move(progress);
+  }
+  // Tells the other tasks that this one is there, so that they know when it has ended, and looks
+  // who is there. Nobody is waited for.
+  void Greet() EXCLUDES(mutex_);
 
   // What a task owes a step, or is to take from it.
   struct Debt {
@@ -87,6 +99,7 @@ class SharedSteps {
     bool asked = false;
     std::string told;                         // how its last step has failed
     std::map<std::string, uint64_t> devices;  // their incarnations, as it said last
+    std::optional<uint64_t> progress;         // changes while anything moves there, as it said last
   };
   // What one that waits has seen of a task.
   struct Seen {
@@ -103,6 +116,8 @@ class SharedSteps {
     Watch::Owed owed;
     TimePoint begun{};
     std::map<std::string, Seen> seen;
+    TimePoint moved{};
+    uint64_t progress = 0;  // of all tasks that it needs, then
   };
   struct Telling;
 
@@ -125,7 +140,13 @@ class SharedSteps {
   Status Judge(const Wait& wait, const CollectiveGroups::Sought& sought,
                const std::vector<Debt>& debts, TimePoint now) const REQUIRES(mutex_);
   std::string Missing(const Wait& wait, const std::vector<std::string>& tasks,
-                      const std::vector<Debt>& debts, TimePoint now) const REQUIRES(mutex_);
+                      const std::vector<Debt>& debts) const REQUIRES(mutex_);
+  // Nothing where not all that it needs have answered, or one of them does not tell.
+  std::optional<uint64_t> ProgressOf(const Wait& wait, int64_t group_size, uint64_t own) const
+      REQUIRES(mutex_);
+  // Whether nothing has moved for as long as makes it stuck.
+  bool StandsStill(int64_t group_size, uint64_t own, TimePoint now, Wait* wait) const
+      REQUIRES(mutex_);
   // Whether a call may go out; each ends with EndCall.
   bool BeginCall() EXCLUDES(mutex_);
   void EndCall() EXCLUDES(mutex_);
@@ -133,6 +154,8 @@ class SharedSteps {
   Environment& environment_;
   WorkerClients& peers_;
   CollectiveGroups& groups_;
+  std::chrono::milliseconds stuck_after_{0};
+  std::function<uint64_t()> own_progress_;
   CancellationManager stopping_;  // of calls on their way
   Mutex mutex_;
   CondVar changed_;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "thalweg/base/notification.h"
+#include "thalweg/cluster/health/heartbeat_payload.h"
 #include "thalweg/cluster/master/remote_device.h"
 #include "thalweg/cluster/transport/grpc/rpc.h"
 #include "thalweg/proto/messages.h"
@@ -24,6 +25,7 @@ using ::testing::HasSubstr;
 
 constexpr std::string_view kSelf = "/job:worker/replica:0/task:0";
 constexpr std::string_view kOther = "/job:worker/replica:0/task:1";
+constexpr std::chrono::seconds kStuckAfter{20};
 
 Result<std::vector<std::unique_ptr<Device>>> DeviceOfSelf(const DeviceRequest&) {
   const Result<OwnedMessage> attributes =
@@ -71,6 +73,9 @@ class OtherTask {
   std::atomic<bool> has_begun{false};
   std::atomic<bool> has_failed{false};
   std::atomic<bool> is_silent{false};
+  std::atomic<bool> tells{true};   // whether anything moves here
+  std::atomic<bool> moves{false};  // something does, between all questions
+  std::atomic<int> greetings{0};
   std::atomic<uint64_t> incarnation{8};
   std::atomic<int64_t> told{0};  // the step that has failed
 
@@ -90,19 +95,24 @@ class OtherTask {
       ASSERT_TRUE(word.ok());
       EXPECT_EQ(word->task, kSelf);
       if (!word->failed.ok()) told = word->step;
+      if (word->step == 0) ++greetings;
       const Status failed =
           has_failed ? FailedOn("/job:worker/task:2", Internal("no")) : OkStatus();
       return call.Answer(Serialize(**EncodeStepReply({.begun = has_begun, .failed = failed})));
     }
-    const Result<OwnedMessage> status =
+    Result<OwnedMessage> status =
         ParseText(pb::GetStatusResponse::Descriptor(),
                   StrCat("device_attributes { name: '", kOther,
                          "/device:CPU:0' device_type: 'CPU' ", "physical_device_desc: '",
                          kOwnDescription, "' incarnation: ", incarnation.load(), " }"));
     ASSERT_TRUE(status.ok());
+    if (tells) {
+      ASSERT_TRUE(AddHeartbeat({.progress = moves ? ++progress_ : progress_}, status->get()).ok());
+    }
     call.Answer(Serialize(**status));
   }
 
+  uint64_t progress_ = 5;  // of one call at a time
   Mutex mutex_;
   std::vector<std::shared_ptr<IncomingCall>> unanswered_ GUARDED_BY(mutex_);
   std::unique_ptr<RpcServer> server_;
@@ -126,15 +136,19 @@ class SharedStepsTest : public ::testing::Test {
 
   // The watch of a step that waits for the other task: for a buffer, or as its groups say.
   void Wait(bool is_owed = true) {
+    Watch();
+    watch_->Begin(7, [is_owed] {
+      if (!is_owed) return std::vector<SharedSteps::Debt>();
+      return std::vector<SharedSteps::Debt>{{std::string(kOther), "a buffer"}};
+    });
+  }
+  // That of one whose number the other task, who leads, has not given yet.
+  void Watch() {
     watch_.emplace(*shared_, SharedSteps::Watched{.session = 3, .leader = std::string(kOther)},
                    [this](const Status& why) {
                      why_ = why;
                      ended_.Notify();
                    });
-    watch_->Begin(7, [is_owed] {
-      if (!is_owed) return std::vector<SharedSteps::Debt>();
-      return std::vector<SharedSteps::Debt>{{std::string(kOther), "a buffer"}};
-    });
   }
   // Lets time pass until it is so, slowly enough for answers to come before they are missed.
   template <class F>
@@ -252,6 +266,82 @@ TEST_F(SharedStepsTest, TheLogSaysWhoHasNotBegunAndWhatIsOwed) {
   other_->has_begun = true;
   ASSERT_TRUE(Comes([&] { return log_.line().find("a buffer of") != std::string::npos; }));
   EXPECT_FALSE(HasEnded());
+}
+
+// As a step of one master is (HeartbeatTableTest), with the same words.
+TEST_F(SharedStepsTest, AStepInWhichNothingMovesIsStuck) {
+  shared_->WatchProgress(kStuckAfter, [] { return 3; });
+  Wait();
+  const Clock::TimePoint begun = clock_.Now();
+  ASSERT_TRUE(Comes([&] { return HasEnded(); }));
+  ended_.Wait();
+  EXPECT_GE(clock_.Now() - begun, kStuckAfter);
+  EXPECT_EQ(why_.code(), Code::kDeadlineExceeded);
+  EXPECT_THAT(why_.message(),
+              AllOf(HasSubstr("the step is stuck: no node ended and no value moved in any task"),
+                    HasSubstr(std::string(kOther)), HasSubstr("has not begun it")));
+}
+
+TEST_F(SharedStepsTest, AStepIsNotStuckWhileAnythingMovesInAnyTask) {
+  std::atomic<uint64_t> own{3};
+  std::atomic<bool> moves{false};
+  shared_->WatchProgress(kStuckAfter, [&] { return moves ? ++own : own.load(); });
+  other_->moves = true;
+  Wait();
+  const auto passes = [&](std::chrono::seconds span) {
+    const Clock::TimePoint until = clock_.Now() + span;
+    return Comes([&] { return HasEnded() || clock_.Now() >= until; }) && !HasEnded();
+  };
+  EXPECT_TRUE(passes(2 * kStuckAfter));  // there
+  moves = true;
+  other_->moves = false;
+  EXPECT_TRUE(passes(2 * kStuckAfter));  // here
+  moves = false;
+  other_->tells = false;
+  EXPECT_TRUE(passes(2 * kStuckAfter));  // nobody knows
+  other_->tells = true;
+  ASSERT_TRUE(Comes([&] { return HasEnded(); }));
+  ended_.Wait();
+  EXPECT_EQ(why_.code(), Code::kDeadlineExceeded);
+}
+
+TEST_F(SharedStepsTest, WhoHasNeverAnsweredMakesNoStepStuck) {
+  shared_->WatchProgress(kStuckAfter, [] { return 3; });
+  other_->Stop();
+  Wait();
+  const Clock::TimePoint until = clock_.Now() + 2 * kStuckAfter;
+  ASSERT_TRUE(Comes([&] { return clock_.Now() >= until; }));
+  EXPECT_FALSE(HasEnded());
+}
+
+TEST_F(SharedStepsTest, WhoWasGreetedIsMissedWhenItHasEnded) {
+  shared_->Greet();
+  ASSERT_TRUE(Comes([&] { return other_->greetings == 1; }));
+  other_->Stop();
+  Wait();
+  ASSERT_TRUE(Comes([&] { return HasEnded(); }));
+  ended_.Wait();
+  EXPECT_EQ(why_.code(), Code::kUnavailable);
+  EXPECT_THAT(why_.message(), AllOf(HasSubstr(std::string(kOther)), HasSubstr("has ended")));
+}
+
+TEST_F(SharedStepsTest, WhoHasGreetedIsMissedWhenItHasEnded) {
+  shared_->Hear({.step = 0, .task = std::string(kOther)});
+  other_->Stop();
+  Wait();
+  ASSERT_TRUE(Comes([&] { return HasEnded(); }));
+  ended_.Wait();
+  EXPECT_EQ(why_.code(), Code::kUnavailable);
+}
+
+TEST_F(SharedStepsTest, ALeaderThatHasEndedGivesNoNumber) {
+  shared_->Hear({.step = 0, .task = std::string(kOther)});
+  other_->Stop();
+  Watch();
+  ASSERT_TRUE(Comes([&] { return HasEnded(); }));
+  ended_.Wait();
+  EXPECT_EQ(why_.code(), Code::kUnavailable);
+  EXPECT_THAT(why_.message(), AllOf(HasSubstr(std::string(kOther)), HasSubstr("has ended")));
 }
 
 TEST_F(SharedStepsTest, OthersAreToldOfAFailure) {

@@ -48,6 +48,11 @@ Status HealthOptions::Validate() const {
   return OkStatus();
 }
 
+Status StepIsStuck(nanoseconds still, std::string_view who) {
+  return DeadlineExceeded("the step is stuck: no node ended and no value moved in any task for ",
+                          Seconds(still), ":", who);
+}
+
 HeartbeatTable::Task& HeartbeatTable::Use(const std::string& name, TimePoint now) {
   Task& task = tasks_[name];
   if (task.users++ == 0) {
@@ -268,8 +273,7 @@ std::optional<Status> HeartbeatTable::JudgeStep(Step& step, TimePoint now) {
   if (options_.stuck_after.count() == 0 || now - step.moved < options_.stuck_after) {
     return std::nullopt;
   }
-  return DeadlineExceeded("the step is stuck: no node ended and no value moved in any task for ",
-                          Seconds(now - step.moved), ":", ExplainStep(step, now));
+  return StepIsStuck(now - step.moved, ExplainStep(step, now));
 }
 
 std::vector<HeartbeatTable::Verdict> HeartbeatTable::Judge(TimePoint now) {

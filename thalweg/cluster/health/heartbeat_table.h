@@ -22,6 +22,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,9 @@ struct HealthOptions {
   // Both positive, lost_after at least 100 ms and at most an hour.
   Status Validate() const;
 };
+
+// The error of a step that is stuck: nothing has moved for so long. `who`: "\n  TASK: ..." lines.
+Status StepIsStuck(std::chrono::nanoseconds still, std::string_view who);
 
 class HeartbeatTable {
  public:

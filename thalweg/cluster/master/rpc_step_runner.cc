@@ -149,7 +149,10 @@ Result<std::shared_ptr<RpcStepRunner::Step>> RpcStepRunner::Begin(const StepRequ
     step->companions.emplace(context_.peers.self(), collectives.shared_steps(), session,
                              collectives.LeaderOf(session), step->ends);
   }
-  ASSIGN_OR_RETURN(step->id, NumberOf(*step));
+  const Result<int64_t> number = NumberOf(*step);
+  // Whoever has cancelled the call has said why.
+  if (!number.ok()) return step->ends.IsCancelled() ? step->ends.Reason() : number.status();
+  step->id = *number;
   Result<std::shared_ptr<RpcStepRendezvous>> begun =
       context_.steps.Begin(step->id, context_.session, context_.cluster);
   if (!begun.ok()) {

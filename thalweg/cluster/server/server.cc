@@ -116,6 +116,7 @@ Result<std::unique_ptr<Server>> Server::Start(ServerOptions options, Registries 
   auto server =
       std::make_unique<Server>(Token(), std::move(options), std::move(tls), std::move(environment));
   RETURN_IF_ERROR(server->Listen());
+  if (!server->options_.collective_leader.empty()) server->worker_.Greet();
   return server;
 }
 

@@ -76,8 +76,8 @@ Worker::Worker(std::shared_ptr<Environment> environment, WorkerClients& peers,
       channels_(channels),
       limits_(limits),
       steps_(peers, environment_->allocator(), environment_->clock()),
-      collectives_(*environment_, peers),
       reports_(*environment_, steps_, channels_.steps()),
+      collectives_(*environment_, peers),
       health_(peers, environment_->clock(), health,
               {.report = [this](const std::vector<std::string>* sessions,
                                 uint64_t* all) { return reports_.List(sessions, all); },
@@ -91,6 +91,11 @@ Worker::Worker(std::shared_ptr<Environment> environment, WorkerClients& peers,
                .tick = [this] { steps_.Expire(health_.options().early_for); }}) {
   steps_.set_collectives(&collectives_);
   channels_.steps().set_collectives(&collectives_);
+  collectives_.shared_steps().WatchProgress(health.stuck_after, [this] {
+    uint64_t all = 0;
+    reports_.List(nullptr, &all);
+    return all;
+  });
   collectives_.groups().set_ask_self([this](std::string_view method, const Message& request,
                                             CancellationManager* cancellation, Done done) {
     Call(method, request, {.cancellation = cancellation}, std::move(done));

@@ -62,6 +62,8 @@ class Worker {
   std::shared_ptr<Health> MakeMasterHealth(std::shared_ptr<SessionCluster> cluster);
   // Who leads groups of collective operations where a session does not say.
   void set_collective_leader(std::string task) { collectives_.set_default_leader(std::move(task)); }
+  // Tells the other tasks that this one is there (SharedSteps::Greet), once it can be reached.
+  void Greet() { collectives_.shared_steps().Greet(); }
 
   // A device as TensorFlow describes it.
   static void DescribeDevice(Device& device, Message* attributes);
@@ -130,7 +132,8 @@ class Worker {
   ChannelManager& channels_;
   const ServiceLimits limits_;
   RpcStepTable steps_;
-  CollectiveRendezvous collectives_;
+  StepReports reports_;
+  CollectiveRendezvous collectives_;  // asks the reports
   CollectiveLeader leader_;
   Mutex mutex_;
   CondVar parts_ended_;
@@ -139,7 +142,6 @@ class Worker {
   uint64_t next_graph_ GUARDED_BY(mutex_) = 1;
   // The key of a graph says its session first.
   std::map<std::string, RegisteredGraph, std::less<>> graphs_ GUARDED_BY(mutex_);
-  StepReports reports_;
   Health health_;  // last: it asks the others
 };
 

@@ -22,14 +22,18 @@ inline Status CheckText(const Tensor& tensor, int64_t count, const char* what) {
 }
 
 // What the file holds must be what the graph expects: reads all of `name`, or what `text` says.
-// R: CheckpointReader or SliceFileReader.
+// R: CheckpointReader or SliceFileReader. `mapped`: where a whole tensor may be mapped; null: it is
+// read.
 template <class R>
 Result<Tensor> ReadFrom(const R& reader, const std::string& name, const std::string& text,
-                        DType dtype, Allocator& allocator) {
+                        DType dtype, Allocator& allocator, MappedFiles* mapped = nullptr) {
   const auto* entry = reader.Find(name);
   if (entry != nullptr && entry->dtype != dtype) {
     return InvalidArgument("tensor '", name, "' has type ", entry->dtype,
                            " in the checkpoint, the graph expects ", dtype);
+  }
+  if constexpr (requires { reader.ReadOrMap(name, allocator, *mapped); }) {
+    if (text.empty() && mapped != nullptr) return reader.ReadOrMap(name, allocator, *mapped);
   }
   if (text.empty()) return reader.Read(name, allocator);
   Shape whole;

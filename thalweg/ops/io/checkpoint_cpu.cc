@@ -5,6 +5,7 @@
 #include "thalweg/io/checkpoint_files.h"
 #include "thalweg/io/checkpoint_reader.h"
 #include "thalweg/ops/io/checkpoint_arguments.h"
+#include "thalweg/resources/mapped_weights.h"
 
 namespace thalweg {
 namespace {
@@ -68,10 +69,12 @@ class RestoreV2 : public Kernel {
                      CheckpointReader::Open(fs, ctx.input(0).scalar<std::string>()));
     const auto* names = ctx.input(1).data<std::string>();
     const auto* slices = ctx.input(2).data<std::string>();
+    const RefPtr<MappedWeights> mapped = MappedWeights::Find(*ctx.step().resources);
+    MappedFiles* const files = mapped ? &mapped->files() : nullptr;
     std::vector<Result<Tensor>> values(dtypes_.size(), Internal("not read"));
     RETURN_IF_ERROR(compute::ForShards(ctx.work(), std::ssize(values), [&](int64_t shard) {
       const auto i = static_cast<size_t>(shard);
-      values[i] = ReadFrom(*reader, names[i], slices[i], dtypes_[i], ctx.allocator());
+      values[i] = ReadFrom(*reader, names[i], slices[i], dtypes_[i], ctx.allocator(), files);
       return true;
     }));
     for (size_t i = 0; i < values.size(); ++i) {

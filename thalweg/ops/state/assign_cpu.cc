@@ -2,12 +2,20 @@
 #include "thalweg/compute/move/gather.h"
 #include "thalweg/graph/narrow_attr.h"
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/resources/mapped_weights.h"
 #include "thalweg/resources/variable.h"
 
 namespace thalweg {
 namespace {
 
 using compute::Combine;
+
+// Whether the value stands in a file that the session maps, where nobody writes. Small ones do not.
+bool IsMapped(Context& ctx, const Tensor& value) {
+  if (value.bytes() < kLeastMapped) return false;
+  const RefPtr<MappedWeights> mapped = MappedWeights::Find(*ctx.step().resources);
+  return mapped && mapped->files().Hold(value.raw_data());
+}
 
 class AssignCpu : public Kernel {
  public:
@@ -21,6 +29,7 @@ class AssignCpu : public Kernel {
     ASSIGN_OR_RETURN(const RefPtr<Variable> variable, VariableOf(ctx, 0));
     // A buffer that somebody else holds, perhaps outside the library, is copied.
     Tensor value = ctx.TakeInput(1);
+    if (value.empty() && IsMapped(ctx, ctx.input(1))) value = ctx.input(1);
     if (value.empty()) {
       ASSIGN_OR_RETURN(value, ctx.input(1).Clone(ctx.allocator()));
     }
