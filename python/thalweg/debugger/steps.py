@@ -42,16 +42,22 @@ def flat_feeds(graph: Graph, feed_dict: FeedDict | None) -> dict[Tensor, object]
 def needed(fetches: Iterable[Tensor | Operation], feeds: Iterable[Tensor]) -> list[Operation]:
     """The operations that a run needs, each behind those that it reads; loops are cut where they go back."""
     fed = set(feeds)
-    found, order = set(), []
+    found, order, going_back = set(), [], []
     waiting = [(one.op if isinstance(one, Tensor) else one, False) for one in fetches if one not in fed]
-    while waiting:
-        op, is_done = waiting.pop()
+    while waiting or going_back:
+        op, is_done = waiting.pop() if waiting else (going_back.pop(), False)
         if is_done:
             order.append(op)
         elif op not in found:
             found.add(op)
             waiting.append((op, True))
-            waiting.extend((x.op, False) for x in op.inputs if x not in fed)
+            for x in op.inputs:
+                if x in fed:
+                    continue
+                if x.op.type in ("NextIteration", "RefNextIteration"):
+                    going_back.append(x.op)
+                else:
+                    waiting.append((x.op, False))
             waiting.extend((c, False) for c in op.control_inputs)
     return order
 
