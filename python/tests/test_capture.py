@@ -165,6 +165,22 @@ def test_a_step_of_a_cluster(tmp_path):
     assert len(again.step.given) == 1
 
 
+def test_a_kept_step_by_commands(tmp_path):
+    x = tw.placeholder(tw.float32, [2], name="x")
+    y = tw.check_numerics(tw.log(x, name="log"), "bad", name="check")
+    with tw.Session() as session, tw.debugging.capture(session, str(tmp_path)) as captured:
+        _fails(session, y, {x: [1, -1]})
+    lines = ["where", "break * inf", "type Log", "breaks", "run", "print log", "print x:0", "print check", "cont", "bogus", "clear 9", "clear", "run", "break", "exit"]
+    done = subprocess.run([sys.executable, "-m", "thalweg", "replay", "--debug", captured.files[0]], capture_output=True, text=True, timeout=120,
+                          input="\n".join(lines))
+    said = done.stdout
+    assert done.returncode == 0, done.stderr
+    assert "no step stands" in said and "1: * where a value is not finite\n2: * of Log" in said
+    assert "behind Log 'log', iteration 0" in said and "log:0 = [ 0. nan]" in said and "[ 1. -1.]" in said
+    assert "'check:0' has not been computed yet" in said and said.count("InvalidArgumentError: bad") >= 2
+    assert "no command 'bogus'" in said and "no breakpoint 9; there are [1, 2]" in said and "missing 1 required" in said
+
+
 @pytest.mark.parametrize("damage, said", [("cut", "damaged"), ("text", "damaged"), ("page", "damaged"), ("format", "of format 7"),
                                           ("graph", "must have a graph.pb"), ("kind", "fetches must be a list"), ("name", "cannot be made")])
 def test_bad_files(tmp_path, damage, said):

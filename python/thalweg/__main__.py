@@ -8,7 +8,7 @@ _HELP = """usage: thalweg [--version] VERB ...       the same as python -m thalw
 Python programs:
   import thalweg as tf                                TensorFlow 1's interface
   python -m thalweg.as_tensorflow PROGRAM ARGS        runs a program that imports tensorflow
-  thalweg replay FILE                                 runs a failed step again that tw.debugging.capture has kept
+  thalweg replay [--debug] FILE                       runs a failed step again that tw.debugging.capture has kept
 """
 
 

@@ -2,6 +2,7 @@
 """replay: a kept step runs again, from its file alone."""
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 import sys
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from thalweg import errors
 from thalweg.debugger import steps
+from thalweg.debugger.debugger import Debugger
+from thalweg.debugger.shell import Shell
 from thalweg.debugger.step_files import KeptStep, StepFileError
 from thalweg.graph.graph import Graph
 from thalweg.graph.graph_import import import_graph_def
@@ -16,6 +19,7 @@ from thalweg.graph.ops import apply
 from thalweg.graph.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from thalweg.messages import RunOptions
@@ -75,6 +79,16 @@ def replay(path: str, options: RunOptions | None = None) -> Replay:
         It is none of these files, or is damaged.
     """
     step = KeptStep.load(path)
+    with _made(path, step) as (session, fetches, feeds):
+        try:
+            return Replay(step, None, session.run(fetches, feeds, options=step.options if options is None else options))
+        except errors.OpError as error:
+            return Replay(step, error, [])
+
+
+@contextlib.contextmanager
+def _made(path: str, step: KeptStep) -> Iterator[tuple[Session, list[Any], dict[Any, Any]]]:
+    """A session with the step's graph and variables, its fetches and its feeds."""
     if step.target:
         for node in step.graph.node:
             node.device = ""
@@ -89,10 +103,7 @@ def replay(path: str, options: RunOptions | None = None) -> Replay:
             raise StepFileError(f"{path}: the graph of the step cannot be made: {error}") from error
         with Session(graph=graph, config=None if step.target else step.config) as session:
             session.run(sets, values)
-            try:
-                return Replay(step, None, session.run(fetches, feeds, options=step.options if options is None else options))
-            except errors.OpError as error:
-                return Replay(step, error, [])
+            yield session, fetches, feeds
 
 
 def _set_variables(graph, step):
@@ -110,15 +121,28 @@ def _set_variables(graph, step):
 
 
 def main(arguments: list[str]) -> int:
-    """thalweg replay FILE: 0 where the error is the same."""
-    if len(arguments) != 1 or arguments[0].startswith("-"):
-        print("usage: thalweg replay FILE      runs a step again that tw.debugging.capture or tw.train.CaptureHook has kept; 0: the same error, "
-              "1: another or none, 2: no such file", file=sys.stderr if arguments not in (["-h"], ["--help"]) else sys.stdout)
-        return 0 if arguments in (["-h"], ["--help"]) else 2
+    """thalweg replay [--debug] FILE: 0 where the error is the same."""
+    asks = arguments[:1] == ["--debug"]
+    rest = arguments[asks:]
+    if len(rest) != 1 or rest[0].startswith("-"):
+        is_help = rest in (["-h"], ["--help"])
+        print("usage: thalweg replay [--debug] FILE    runs a step again that tw.debugging.capture or tw.train.CaptureHook has kept; --debug: by "
+              "commands,\nwith breakpoints. Exit status 0: the same error, 1: another or none, 2: no such file",
+              file=sys.stdout if is_help else sys.stderr)
+        return 0 if is_help else 2
     try:
-        done = replay(arguments[0])
+        if asks:
+            return _debug(rest[0])
+        done = replay(rest[0])
     except (OSError, ValueError) as error:
         print(f"thalweg replay: {error}", file=sys.stderr)
         return 2
     print(done.text())
     return 0 if done.is_the_same else 1
+
+
+def _debug(path):
+    step = KeptStep.load(path)
+    with _made(path, step) as (session, fetches, feeds), Debugger(session) as debugger:
+        Shell(debugger, fetches, feeds, f"run {step.run}: {step.error.get('type')}: {step.error.get('message')}\nhelp lists the commands").cmdloop()
+    return 0
