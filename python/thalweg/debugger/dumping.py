@@ -119,6 +119,7 @@ class DumpingDebugWrapperSession(WrappedSession):
     >>> import os
     >>> import tempfile
     >>> from thalweg.debugger.dump_dir import DebugDumpDir
+    >>> from thalweg.debugger.dumping import DumpingDebugWrapperSession
     >>> y = tw.constant(1.0) + 1.0
     >>> folder = tempfile.mkdtemp()
     >>> with tw.Session() as session:
