@@ -9,6 +9,8 @@ import zipfile
 import numpy as np
 import pytest
 import thalweg as tw
+from thalweg.debugger import replay as replay_module
+from thalweg.debugger.step_files import KeptStep
 
 
 def _fails(session, fetches, feeds=None, **more):
@@ -121,6 +123,20 @@ def test_which_runs_are_kept(tmp_path):
         with pytest.raises(tw.errors.OutOfRangeError):
             session.run(end)
     assert sorted(os.listdir(tmp_path)) == ["run-2.step", "run-3.step"] == [os.path.basename(f) for f in captured.files]
+
+
+def test_a_queue_that_nobody_fills_is_not_waited_for_ever(tmp_path, monkeypatch):
+    queue = tw.FIFOQueue(10, [tw.float32], [[]], name="queue")
+    y = tw.check_numerics(queue.dequeue(name="next"), "y")
+    with tw.Session() as session, tw.debugging.capture(session, str(tmp_path)) as captured:
+        session.run(queue.enqueue(np.nan))
+        _fails(session, y)
+    step = KeptStep.load(captured.files[0])
+    assert np.isnan(step.given.pop("next:0"))
+    step.save(str(tmp_path / "without"))
+    monkeypatch.setattr(replay_module, "_LONGEST_MS", 200)
+    again = tw.debugging.replay(str(tmp_path / "without"))
+    assert isinstance(again.raised, tw.errors.DeadlineExceededError) and "next" in again.raised.message and not again.is_the_same
 
 
 def test_options_of_the_step(tmp_path):

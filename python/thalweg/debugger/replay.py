@@ -17,13 +17,13 @@ from thalweg.graph.graph import Graph
 from thalweg.graph.graph_import import import_graph_def
 from thalweg.graph.ops import apply
 from thalweg.graph.session import Session
+from thalweg.messages import RunOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from thalweg.messages import RunOptions
-
+_LONGEST_MS = 10 * 60 * 1000
 _SITE = re.compile(r" \(created at [^)]*\)")  # of the program, whose lines a file does not know
 
 
@@ -64,7 +64,8 @@ def replay(path: str, options: RunOptions | None = None) -> Replay:
     path : str
         The file.
     options : RunOptions, optional
-        In place of those of the step: `tw.train.check_numerics_options()`, a trace.
+        In place of those of the step: `tw.train.check_numerics_options()`. A step ends after ten minutes where they say nothing else: one whose
+        queue had given nothing would wait for ever.
 
     Returns
     -------
@@ -79,11 +80,19 @@ def replay(path: str, options: RunOptions | None = None) -> Replay:
         It is none of these files, or is damaged.
     """
     step = KeptStep.load(path)
+    options = _with_deadline(step.options if options is None else options)
     with _made(path, step) as (session, fetches, feeds):
         try:
-            return Replay(step, None, session.run(fetches, feeds, options=step.options if options is None else options))
+            return Replay(step, None, session.run(fetches, feeds, options=options))
         except errors.OpError as error:
             return Replay(step, error, [])
+
+
+def _with_deadline(options):
+    """The options of a step that shall not wait for ever for a queue that nobody fills here."""
+    made = RunOptions() if options is None else RunOptions.FromString(options.SerializeToString())
+    made.timeout_in_ms = made.timeout_in_ms or _LONGEST_MS
+    return made
 
 
 @contextlib.contextmanager
