@@ -87,12 +87,12 @@ def launched(program):
 
 def test_private_names_can_be_imported():
     out = launched("""
-from tensorflow.python.debug import DumpingDebugWrapperSession
+from tensorflow.python.debug import GrpcDebugWrapperSession
 from tensorflow.python.data.ops.dataset_ops import DatasetV1 as D
 from tensorflow.python.feature_column import sequence_feature_column
 from tensorflow.contrib.slim.python.slim.learning import train_step
 class Mine(sequence_feature_column.SequenceFeatures, D): pass
-for make in (Mine, DumpingDebugWrapperSession, train_step):
+for make in (Mine, GrpcDebugWrapperSession, train_step):
     try: make()
     except NotImplementedError as error: print(error)
 try:
@@ -107,7 +107,7 @@ except ImportError as error: print("ImportError")
 """)
     assert out.splitlines() == [
         f"tensorflow.python.feature_column.sequence_feature_column.SequenceFeatures {SAYS}",
-        f"tensorflow.python.debug.wrappers.dumping_wrapper.DumpingDebugWrapperSession {SAYS}",
+        f"tensorflow.python.debug.wrappers.grpc_wrapper.GrpcDebugWrapperSession {SAYS}",
         f"tensorflow.contrib.slim.python.slim.learning.train_step {SAYS}", *["ImportError"] * 3]
 
 

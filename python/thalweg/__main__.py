@@ -8,12 +8,16 @@ _HELP = """usage: thalweg [--version] VERB ...       the same as python -m thalw
 Python programs:
   import thalweg as tf                                TensorFlow 1's interface
   python -m thalweg.as_tensorflow PROGRAM ARGS        runs a program that imports tensorflow
+  thalweg replay [--debug] FILE                       runs a failed step again that tw.debugging.capture has kept
 """
 
 
 def main() -> int:
     """Runs the command; gives its exit status where it is not there."""
     arguments = sys.argv[1:]
+    if arguments[:1] == ["replay"]:
+        from thalweg.debugger import replay
+        return replay.main(arguments[1:])
     folder = os.path.dirname(os.path.abspath(__file__))
     command = os.path.join(folder, "bin", "thalweg")
     if not arguments or arguments[0] in ("-h", "--help"):

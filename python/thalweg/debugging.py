@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tw.debugging: assertions and checks of numbers."""
+"""tw.debugging: assertions and checks of numbers; failing steps kept and run again."""
 from thalweg.base import names
 
-names.complete(globals())
+__all__ = ["Debugger", "capture", "has_inf_or_nan", "replay"]  # noqa: F822  (found by the table below) beyond TensorFlow's names
+names.complete(globals(), {
+    "debugger.capture": "capture",
+    "debugger.debugger": "Debugger has_inf_or_nan",
+    "debugger.replay": "replay"})

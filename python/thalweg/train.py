@@ -2,12 +2,13 @@
 """Training: tw.train."""
 from thalweg.base import names
 
-__all__ = ["BoundedStalenessOptimizer", "CheckNumericsHook", "CheckpointDifferences", "LBFGSOptimizer", "TraceHook",  # noqa: F822  (found by the table below) beyond TensorFlow's names
+__all__ = ["BoundedStalenessOptimizer", "CaptureHook", "CheckNumericsHook", "CheckpointDifferences", "LBFGSOptimizer", "TraceHook",  # noqa: F822  (found by the table below) beyond TensorFlow's names
            "best_checkpoint", "check_numerics_options"]  # noqa: F822
 names.complete(globals(), {
     "cluster.server": "ClusterSpec Server",
     "control.coordinator": "Coordinator LooperThread",
     "control.queue_runner": "QueueRunner add_queue_runner start_queue_runners",
+    "debugger.capture_hook": "CaptureHook",
     "messages": "BytesList ClusterDef Example Feature FeatureList FeatureLists Features FloatList Int64List JobDef "
                 "SaverDef SequenceExample ServerDef",
     "saving.checkpoint_differences": "CheckpointDifferences",

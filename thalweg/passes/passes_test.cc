@@ -80,6 +80,13 @@ class PassesTest : public ::testing::Test {
     ExpectSorted(*step);
     return *step;
   }
+  void DefineTap() {
+    OpDef def;
+    def.name = "_Tap";
+    def.is_stateful = true;
+    EXPECT_TRUE(ops->Define(def, nullptr, nullptr).ok());
+    ops->Op("_Tap").Shape(NoOutputs);
+  }
   StepGraph Folded(const StepGraph& step, int64_t limit = 1000) {
     const std::vector<std::string> before = Names(*step.graph);
     Result<StepGraph> folded = FoldConstants(step, evaluator, limit);
@@ -155,6 +162,55 @@ TEST_F(PassesTest, PruneMapsAFetchedFeedAndForgetsAnUnusedOne) {
   const StepGraph step = Pruned({.feeds = {p, q}, .fetches = {p}, .targets = {}});
   EXPECT_EQ(step.fetches[0], step.feeds[0]);
   EXPECT_EQ(step.feeds[1].node, nullptr);
+}
+
+// What was added later looks at a; who reads a comes behind that.
+TEST_F(PassesTest, PruneLetsReadersComeBehindATap) {
+  DefineTap();
+  const Output a = Placeholder("a");
+  const Output read = b.Op("Neg", {a}, {}, "read");
+  Node* const after = b.OpNode("NoOp", {}, {}, "after");
+  ASSERT_TRUE(graph->AddControlInput(after, a.node).ok());
+  const Output other = b.Op("Neg", {Float(1)}, {}, "other");
+  const Output looks = b.Op("Neg", {a}, {}, "looks");
+  Node* const tap = b.OpNode("_Tap", {}, {}, "tap");
+  ASSERT_TRUE(graph->AddControlInput(tap, a.node).ok());
+  ASSERT_TRUE(graph->AddControlInput(tap, looks.node).ok());
+
+  const auto controls = [](const StepGraph& step, const char* name) {
+    std::vector<std::string> names;
+    for (const Node* n : step.graph->FindNode(name)->control_inputs()) names.push_back(n->name());
+    return names;
+  };
+  StepGraph step = Pruned({.feeds = {}, .fetches = {read, other}, .targets = {after, tap}});
+  EXPECT_THAT(controls(step, "read"), ElementsAre("tap"));
+  EXPECT_THAT(controls(step, "after"), ElementsAre("a", "tap"));
+  EXPECT_THAT(controls(step, "looks"), ElementsAre());
+  EXPECT_THAT(controls(step, "other"), ElementsAre());
+  EXPECT_THAT(step.targets,
+              UnorderedElementsAre(step.graph->FindNode("after"), step.graph->FindNode("tap")));
+  // It runs where what it looks at does, also for its own sake, and nowhere else.
+  step = Pruned({.feeds = {}, .fetches = {a}, .targets = {tap}});
+  EXPECT_THAT(Names(*step.graph), UnorderedElementsAre("a", "looks", "tap"));
+  step = Pruned({.feeds = {}, .fetches = {other}, .targets = {tap}});
+  EXPECT_THAT(Names(*step.graph), UnorderedElementsAre("c", "other"));
+  step = Pruned({.feeds = {a}, .fetches = {read}, .targets = {tap}});
+  EXPECT_THAT(Names(*step.graph), UnorderedElementsAre("a", "read"));
+  // Without the target nothing has changed.
+  EXPECT_THAT(Names(*Pruned({.feeds = {}, .fetches = {read}, .targets = {}}).graph),
+              UnorderedElementsAre("a", "read"));
+}
+
+TEST_F(PassesTest, PruneRefusesATapOfNothing) {
+  DefineTap();
+  Node* const tap = b.OpNode("_Tap", {}, {}, "tap");
+  Status status = Prune(*graph, {.feeds = {}, .fetches = {}, .targets = {tap}}).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has no control input"));
+  const Output merge = b.Op("Merge", {Float(1), Float(2)}, {}, "merge");
+  ASSERT_TRUE(graph->AddControlInput(tap, merge.node).ok());
+  status = Prune(*graph, {.feeds = {}, .fetches = {merge}, .targets = {tap}}).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("hands on what others compute"));
 }
 
 TEST_F(PassesTest, PruneRefusesAnOpenLoop) {

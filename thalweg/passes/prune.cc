@@ -2,13 +2,19 @@
 #include "thalweg/passes/prune.h"
 
 #include <algorithm>
+#include <map>
 #include <queue>
+#include <set>
+#include <unordered_map>
 #include <unordered_set>
 
+#include "thalweg/base/first_error.h"
 #include "thalweg/passes/graph_copier.h"
 
 namespace thalweg {
 namespace {
+
+bool IsTap(const Node& node) { return node.op_name() == "_Tap"; }
 
 class Pruner {
  public:
@@ -18,11 +24,36 @@ class Pruner {
     }
   }
 
+  // Lets the taps among the targets stand behind the nodes that they look at.
+  Status SetTaps() {
+    for (Node* target : from_.targets) {
+      if (!IsTap(*target)) continue;
+      if (target->control_inputs().empty()) {
+        return InvalidArgument(target->Label(), " has no control input: which node is looked at?");
+      }
+      const Node* const seen = target->control_inputs()[0];
+      if (seen->control() != Node::Control::kNone) {
+        return InvalidArgument(target->Label(), " looks at ", seen->Label(),
+                               ", which hands on what others compute: those can be looked at");
+      }
+      taps_[seen].push_back(target);
+      AddPath(*seen, *target);
+    }
+    return OkStatus();
+  }
+
   Result<StepGraph> Run() {
     RETURN_IF_ERROR(Collect());
     RETURN_IF_ERROR(Sort());
     RETURN_IF_ERROR(MakeFeeds());
-    for (const Node* node : order_) copier_.Copy(*node);
+    for (const Node* node : order_) {
+      Node* const now = copier_.Copy(*node);
+      Status added;
+      ForEachTap(*node, [&](const Node* tap) {
+        KeepFirstError(copier_.graph().AddControlInput(now, copier_.Map(tap)), &added);
+      });
+      RETURN_IF_ERROR(added);
+    }
     ASSIGN_OR_RETURN(StepGraph step, copier_.Finish());
     for (size_t i = 0; i < step.feeds.size(); ++i) {
       // Its node may be there all the same, for a control edge.
@@ -38,10 +69,51 @@ class Pruner {
     return IsPlaceholder(node) && IsFed({const_cast<Node*>(&node), 0});
   }
 
+  // The nodes that lead from `seen` to its tap: nodes made after it that come behind it.
+  void AddPath(const Node& seen, const Node& tap) {
+    std::map<int, const Node*> upstream = {{tap.id(), &tap}};
+    for (auto last = upstream.rbegin(); last != upstream.rend(); ++last) {
+      ForEachSource(*last->second, [&](const Node* before) {
+        if (before->id() > seen.id()) upstream.emplace(before->id(), before);
+      });
+    }
+    for (const auto& [id, node] : upstream) {
+      bool leads = false;
+      ForEachSource(*node, [&](const Node* before) {
+        const auto found = own_.find(before);
+        leads |= before == &seen || (found != own_.end() && found->second == &seen);
+      });
+      if (leads) own_.emplace(node, &seen);
+    }
+  }
+  template <class F>
+  static void ForEachSource(const Node& node, const F& f) {
+    for (const Output& input : node.inputs()) f(input.node);
+    for (const Node* before : node.control_inputs()) f(before);
+  }
+  // Calls f for each tap of a node that `node` comes behind, once.
+  template <class F>
+  void ForEachTap(const Node& node, const F& f) const {
+    if (taps_.empty() || own_.contains(&node)) return;
+    std::set<const Node*> before;
+    for (const Output& input : node.inputs()) {
+      if (!IsFed(input)) before.insert(input.node);
+    }
+    before.insert(node.control_inputs().begin(), node.control_inputs().end());
+    for (const Node* seen : before) {
+      const auto found = taps_.find(seen);
+      if (found == taps_.end() || !needed_[seen->id()]) continue;
+      for (const Node* tap : found->second) f(tap);
+    }
+  }
+
   void Visit(const Node* node) {
     if (needed_[node->id()]) return;
     needed_[node->id()] = true;
     order_.push_back(node);
+    const auto found = taps_.find(node);
+    if (found == taps_.end()) return;
+    for (const Node* tap : found->second) Visit(tap);
   }
   void VisitOutput(const Output& output) {
     if (IsFed(output)) {
@@ -55,7 +127,7 @@ class Pruner {
     needed_.resize(static_cast<size_t>(from_.graph->num_nodes()));
     for (const Output& fetch : from_.fetches) VisitOutput(fetch);
     for (const Node* target : from_.targets) {
-      if (!IsFedPlaceholder(*target)) Visit(target);
+      if (!IsFedPlaceholder(*target) && (taps_.empty() || !IsTap(*target))) Visit(target);
     }
     for (size_t next = 0; next < order_.size(); ++next) {
       const Node* node = order_[next];
@@ -90,6 +162,7 @@ class Pruner {
     for (const Node* before : node.control_inputs()) {
       if (!IsFedPlaceholder(*before)) f(before);
     }
+    ForEachTap(node, f);
   }
 
   // Order of creation where that is topological, else the nearest to it.
@@ -180,6 +253,9 @@ class Pruner {
   GraphCopier copier_;
   std::unordered_set<Output, OutputHash> fed_;
   std::unordered_set<Output, OutputHash> read_feeds_;
+  std::unordered_map<const Node*, std::vector<const Node*>> taps_;  // by the node that they look at
+  // Nodes that lead to a tap, and the node that it looks at.
+  std::unordered_map<const Node*, const Node*> own_;
   std::vector<bool> needed_;
   std::vector<const Node*> order_;
 };
@@ -196,7 +272,9 @@ Result<StepGraph> Prune(const Graph& graph, const PruneRequest& request) {
   whole.fetches = request.fetches;
   whole.targets = request.targets;
   whole.work = request.work;
-  return Prune(whole);
+  Pruner pruner(whole);
+  RETURN_IF_ERROR(pruner.SetTaps());
+  return pruner.Run();
 }
 
 }  // namespace thalweg

@@ -78,6 +78,7 @@ _SOURCES = {
     "python.ops.variables": "variables.variables variables.scattering",
     "python.ops.partitioned_variables": "variables.partitioners", "python.ops.distributions": "distributions",
     "python.ops.confusion_matrix": "confusion_matrix", "python.ops.weights_broadcast_ops": "operations.broadcast_weights",
+    "python.debug": "debugger.dump_dir debugger.watches debugger.dumping debugger.command_line",
     "python.platform": "compatibility.stand_ins", "python.platform.app": "app", "python.platform.flags": "flags",
     "python.platform.gfile": "gfile", "python.platform.test": "test", "python.platform.googletest": "test",
     "python.platform.tf_logging": "logging", "python.pywrap_tensorflow": "train compatibility.stand_ins",

@@ -72,6 +72,17 @@ class Dump {
     return folder;
   }
 
+  // Numbers as bytes, a single one too: TensorFlow's debugger takes others for no value.
+  static Status ValueToProto(const Tensor& tensor, Message* proto) {
+    namespace tp = pb::TensorProto;
+    if (!IsPlain(tensor.dtype()) || tensor.empty()) return TensorToProto(tensor, proto);
+    proto->SetInt(tp::kDtype, static_cast<int64_t>(tensor.dtype()));
+    ShapeToProto(tensor.shape(), proto->Mutable(tp::kTensorShape));
+    proto->SetString(tp::kTensorContent,
+                     std::string_view(static_cast<const char*>(tensor.raw_data()), tensor.bytes()));
+    return OkStatus();
+  }
+
   // wall_time (1) and summary (5) of an Event.
   Result<std::string> Event(const Tensor& tensor, double time) const {
     namespace value = pb::Summary::Value;
@@ -79,7 +90,7 @@ class Dump {
     Message& one = *summary->Add(pb::Summary::kValue);
     one.SetString(value::kTag, node_);
     one.SetString(value::kNodeName, StrCat(node_, ":", slot_, ":", op_));
-    RETURN_IF_ERROR(TensorToProto(tensor, one.Mutable(value::kTensor)));
+    RETURN_IF_ERROR(ValueToProto(tensor, one.Mutable(value::kTensor)));
     Message* const plugin =
         one.Mutable(value::kMetadata)->Mutable(pb::SummaryMetadata::kPluginData);
     plugin->SetString(pb::SummaryMetadata::PluginData::kPluginName, "debugger");

@@ -133,5 +133,21 @@ TEST(DebugWatchTest, WritesFiles) {
   EXPECT_EQ(tensor->ToString(), kMixed.ToString());
 }
 
+// As TensorFlow 2.21 has written it; 1.15's reader takes a number in a list for no value.
+TEST(DebugWatchTest, WritesOneNumberAsBytes) {
+  const TemporaryDirectory directory;
+  const AttrMap attrs = {{"tensor_name", "x:0"},
+                         {"device_name", "/device:CPU:0"},
+                         {"debug_urls", std::vector<std::string>{"file://" + directory.path()}}};
+  const Tensor three = Tensor::Scalar(3.0f);
+  ExpectOutputs("DebugIdentity", {three}, attrs, {three});
+  PosixFileSystem fs;
+  const std::string folder = directory.path() + "/_tfdbg_device_,device_CPU_0";
+  const auto names = fs.List(folder);
+  ASSERT_TRUE(names.ok() && names->size() == 1);
+  const std::string event = *ReadFile(fs, folder + "/" + names->front());
+  EXPECT_NE(event.find(std::string("\x22\x04\x00\x00\x40\x40", 6)), std::string::npos);
+}
+
 }  // namespace
 }  // namespace thalweg

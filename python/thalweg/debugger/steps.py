@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run asks for, as names, and the operations that it needs."""
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from thalweg.graph import op_definitions, session as session_module
+from thalweg.graph.device_specs import DeviceSpec
+from thalweg.graph.tensor import Operation, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from thalweg.base.typing import FeedDict, Fetches
+    from thalweg.graph.graph import Graph
+
+# They hand on what others compute, and belong to loops and branches.
+_CONTROL_FLOW = frozenset("Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit NextIteration RefNextIteration LoopCond".split())
+VARIABLES = frozenset(("Variable", "VariableV2", "VarHandleOp"))
+
+
+def flat_fetches(graph: Graph, fetches: Fetches) -> list[Tensor | Operation]:
+    """The tensors and operations among the fetches of a run."""
+    if fetches is None:
+        return []
+    if isinstance(fetches, (Tensor, Operation)):
+        return [fetches]
+    if isinstance(fetches, (str, bytes)):
+        return [graph.as_graph_element(fetches.decode() if isinstance(fetches, bytes) else fetches)]
+    if isinstance(fetches, (list, tuple)):
+        return [one for part in fetches for one in flat_fetches(graph, part)]
+    return flat_fetches(graph, session_module._expand_fetch(fetches)[0])
+
+
+def flat_feeds(graph: Graph, feed_dict: FeedDict | None) -> dict[Tensor, object]:
+    """What is fed, by tensors of the graph."""
+    plain = session_module._expand_feeds(feed_dict or {})
+    return {graph.as_graph_element(key, allow_operation=False): value for key, value in plain.items()}
+
+
+def needed(fetches: Iterable[Tensor | Operation], feeds: Iterable[Tensor]) -> list[Operation]:
+    """The operations that a run needs, each behind those that it reads; loops are cut where they go back."""
+    fed = set(feeds)
+    found, order, going_back = set(), [], []
+    waiting = [(one.op if isinstance(one, Tensor) else one, False) for one in fetches if one not in fed]
+    while waiting or going_back:
+        op, is_done = waiting.pop() if waiting else (going_back.pop(), False)
+        if is_done:
+            order.append(op)
+        elif op not in found:
+            found.add(op)
+            waiting.append((op, True))
+            for x in op.inputs:
+                if x in fed:
+                    continue
+                if x.op.type in ("NextIteration", "RefNextIteration"):
+                    going_back.append(x.op)
+                else:
+                    waiting.append((x.op, False))
+            waiting.extend((c, False) for c in op.control_inputs)
+    return order
+
+
+def inside_loops(ops: Sequence[Operation]) -> set[Operation]:
+    """Those of the operations, in an order of `needed`, that run once an iteration."""
+    depth: dict[Operation, int] = {}
+    for op in ops:
+        before = [depth[b] for b in [*(x.op for x in op.inputs), *op.control_inputs] if b in depth]
+        here = max(before, default=0)
+        depth[op] = here + 1 if op.type in ("Enter", "RefEnter") else here - 1 if op.type in ("Exit", "RefExit") else here
+    return {op for op, count in depth.items() if count > 0}
+
+
+def can_be_looked_at(op: Operation) -> bool:
+    """Whether a tap may look at an operation: it is none of those that make loops and branches."""
+    return op.type not in _CONTROL_FLOW
+
+
+def has_value(tensor: Tensor) -> bool:
+    """Whether a tensor is a value that can be kept: no handle and no reference to a variable."""
+    return not tensor.dtype._is_ref_dtype and tensor.dtype.name not in ("resource", "variant")
+
+
+def is_stateful(op: Operation) -> bool:
+    """Whether an operation gives other values at another time, or has an effect."""
+    return op_definitions.is_stateful(op.type)
+
+
+@contextlib.contextmanager
+def adding_to(graph: Graph, device: str = "") -> Iterator[None]:
+    """What is made meanwhile goes to the graph outside of all scopes of the program, also where the graph is finalized."""
+    was_final = graph.finalized
+    graph._unsafe_unfinalize()
+    try:
+        with graph.as_default(), graph.control_dependencies(None), graph.name_scope(None), graph.colocate_with(None), graph.device(None), \
+                graph.device(device):
+            yield
+    finally:
+        if was_final:
+            graph.finalize()
+
+
+def processor_beside(op: Operation) -> str:
+    """The device of an operation; where that is no processor, the one of its task."""
+    spec = DeviceSpec.from_string(op.device)
+    if spec.device_type in (None, "CPU"):
+        return op.device
+    return DeviceSpec(spec.job, spec.replica, spec.task, "CPU", 0).to_string()
