@@ -44,6 +44,9 @@ def machine():
     return line, {"avx512f": "avx512", "sse4_2": "sse4"}.get(isa, isa)
 
 
+LONGEST = 900  # seconds of one program: a step of jpeg_resnet50 takes 10 to 30, and six are made
+
+
 class Program:
     """One engine's program for one row: `run` keeps its result lines by name, or remembers why there are none. A program that measures
     several things at once names each line by its key "row"; else the last line counts, as the row that was asked for."""
@@ -57,7 +60,7 @@ class Program:
             return
         command = [*self.command, "--threads", str(threads), "--seconds", str(seconds)]
         try:
-            p = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=180, cwd=ROOT)
+            p = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=LONGEST, cwd=ROOT)
         except (OSError, subprocess.TimeoutExpired) as e:
             self.trouble = str(e).splitlines()[0][:100]
             return

@@ -5,7 +5,8 @@
     python benchmarks/processor.py data_jpeg data_jpeg_crop --threads 2
     python benchmarks/processor.py data_parse_queue --variants ,data,tensorflow
 
-Rows are those of pipelines.py. Each row's medians go into a file of benchmarks/results/processor/, of which speed_page.py makes a table.
+Rows are those of pipelines.py, and the training step that one of them feeds. Each row's medians go into a file of
+benchmarks/results/processor/, of which speed_page.py makes a table.
 Stopped and called again, it passes over what it has measured in this way, at this commit, on this machine.
 """
 import argparse
@@ -16,13 +17,13 @@ import subprocess
 import sys
 
 import results_folder
-from bench import ROOT, machine, show_seconds
+from bench import ROOT, machine, python_of, show_seconds
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(HERE, "results/processor")
 # Without data_events, whose work is done by a process of its own.
 ROWS = ("data_records", "data_parse", "data_parse_queue", "data_parse_upto", "data_lines", "data_jpeg", "data_jpeg_crop", "data_shuffle",
-        "data_stages")
+        "data_stages", "jpeg_resnet50")
 
 
 def variants_of(row, asked):
@@ -32,10 +33,16 @@ def variants_of(row, asked):
     return ["", "data", "tensorflow"] if row == "data_parse_queue" else ["", "tensorflow"]
 
 
+def program_of(row, variant):
+    if row == "jpeg_resnet50":
+        return "peers/tf1.py" if variant == "tensorflow" else "thalweg_.py"
+    return "pipelines.py"
+
+
 def measure(row, variant, threads, seconds):
     """The processor time of one process's step, its own threads and the system's work for them."""
-    python = os.path.join(ROOT, ".venvs/conformance/bin/python") if variant == "tensorflow" else sys.executable
-    command = [python, os.path.join(HERE, "pipelines.py"), row, "--threads", str(threads), "--seconds", str(seconds), "--variant", variant]
+    python = python_of("tensorflow-2.21") if variant == "tensorflow" else sys.executable
+    command = [python, os.path.join(HERE, program_of(row, variant)), row, "--threads", str(threads), "--seconds", str(seconds), "--variant", variant]
     environment = dict(os.environ) if variant == "tensorflow" else dict(os.environ, PYTHONPATH=os.path.join(ROOT, "build/release/python"))
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
     return json.loads(done.stdout.splitlines()[-1])["cpu_s"]
