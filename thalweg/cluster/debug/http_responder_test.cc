@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <random>
 #include <vector>
 
@@ -47,14 +48,16 @@ void Say(const UniqueFd& socket, std::string_view text) {
             static_cast<ssize_t>(text.size()));
 }
 
-// All that comes until the other side closes.
+// All that comes until the other side closes; what says so where it does not.
 std::string Hear(const UniqueFd& socket) {
   std::string all;
   char bytes[4096];
-  for (ssize_t n = 0; (n = ::recv(socket.get(), bytes, sizeof bytes, 0)) > 0;) {
+  ssize_t n = 0;
+  while ((n = ::recv(socket.get(), bytes, sizeof bytes, 0)) > 0) {
     all.append(bytes, static_cast<size_t>(n));
   }
-  return all;
+  const bool still_open = n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+  return still_open ? all + " and nothing more for a minute" : all;
 }
 
 TEST(HttpResponderTest, AnswersWhatIsAskedOfIt) {
