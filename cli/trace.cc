@@ -9,6 +9,7 @@
 #include "file_commands.h"
 #include "file_work.h"
 #include "new_file.h"
+#include "trace_words.h"
 
 namespace cli {
 namespace {
@@ -20,22 +21,6 @@ struct TraceArgs {
   size_t limit = 20;
   bool json = false, chrome = false, force = false;
 };
-
-std::string TimeWords(const Json& nanos) { return DurationText(nanos.get<double>() * 1e-9); }
-
-std::string PercentText(double part, double whole) {
-  char text[20];
-  std::snprintf(text, sizeof(text), "%.0f %%", whole > 0 ? 100 * part / whole : 0);
-  return text;
-}
-
-const char* KindWords(const std::string& kind) {
-  if (kind == "node") return "nodes that run";
-  if (kind == "input") return "waits for input";
-  if (kind == "transfer") return "values on their way";
-  if (kind == "queue") return "ready, without a thread";
-  return "before the first node";
-}
 
 void ShowWhere(const Json& summary, double time) {
   std::puts("\nwhere it went (critical path):");
@@ -219,6 +204,7 @@ void AddTrace(CLI::App& app) {
                       "JSON for chrome://tracing and ui.perfetto.dev (the only format)");
   add_out(exporting, "The file (FILE.json)");
   exporting->callback([args] { ExportTrace(*args); });
+  AddTraceCompare(*all);
 }
 
 }  // namespace cli

@@ -10,6 +10,7 @@ namespace cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST_F(CommandFolder, TraceSummaryOfTensorFlowsSteps) {
   for (const char* release : {"1.15", "2.21"}) {
@@ -42,6 +43,38 @@ TEST_F(CommandFolder, TraceExportAndWhatIsNoTrace) {
   EXPECT_EQ(Run("trace summary " + Path("cut.pb")), 0) << output;
   EXPECT_THAT(output, HasSubstr("is cut off or damaged"));
   EXPECT_EQ(Run("trace"), 2);
+}
+
+TEST_F(CommandFolder, TraceCompareSaysWhatChanged) {
+  const std::string older = Golden("traces/cluster_1.15.pb"),
+                    newer = Golden("traces/cluster_2.21.pb");
+  ASSERT_EQ(Run("trace compare " + older + " " + newer), 0) << output;
+  EXPECT_THAT(output, HasSubstr("A step takes "));
+  EXPECT_THAT(output, HasSubstr("one step a side: what is noise is not known"));
+  EXPECT_THAT(output, HasSubstr("where it went (critical path):\n   before"));
+  ASSERT_EQ(Run("trace compare " + older + " " + older), 0) << output;
+  EXPECT_THAT(output, HasSubstr("A step takes as long as before: "));
+  EXPECT_THAT(output, Not(HasSubstr("nodes that take longer")));
+  const std::string both = older + " " + newer;
+  ASSERT_EQ(Run("trace compare --before " + both + " --after " + both + " --json"), 0) << output;
+  EXPECT_THAT(output, HasSubstr("\"difference_nanos\":0"));
+  EXPECT_THAT(output, HasSubstr("\"change\":\"none\""));
+  WriteFile(Path("cut.pb"), ReadFile(older).substr(0, 2000));
+  EXPECT_EQ(Run("trace compare " + Path("cut.pb") + " " + older), 0) << output;
+  EXPECT_THAT(output, HasSubstr("thalweg: before: "));
+  EXPECT_THAT(output, HasSubstr("is cut off or damaged"));
+  EXPECT_EQ(Run("trace compare " + older + " " + Path("none.pb")), 1);
+  EXPECT_THAT(output, HasSubstr("none.pb"));
+}
+
+TEST_F(CommandFolder, TraceCompareTakesTwoSides) {
+  const std::string file = Golden("traces/cluster_2.21.pb");
+  for (const std::string& wrong :
+       {file, file + " " + file + " " + file, "--before " + file, "--after " + file,
+        file + " --before " + file + " --after " + file, std::string()}) {
+    EXPECT_EQ(Run("trace compare " + wrong), 2) << wrong << "\n" << output;
+    EXPECT_THAT(output, HasSubstr("expected BEFORE AFTER, or --before FILE... --after FILE..."));
+  }
 }
 
 TEST_F(CommandFolder, TraceViewIsOnePage) {

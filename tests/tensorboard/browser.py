@@ -20,13 +20,16 @@ _TEXT = """(() => { const seen = []; const walk = (n) => {
 
 
 class Browser:
-    """with Browser(folder_for_its_files) as browser: browser.open(url); browser.wait_for_text("loss")"""
+    """with Browser(folder_for_its_files) as browser: browser.open(url); browser.wait_for_text("loss")
 
-    def __init__(self, folder, size=(1280, 800)):
+    With `has_gl` pages have WebGL, which the processor emulates: what is drawn then goes through that emulation as well, several times as slow.
+    """
+
+    def __init__(self, folder, size=(1280, 800), has_gl=True):
         to_read, self._writer = os.pipe()
         self._reader, to_write = os.pipe()
-        command = [PROGRAM, "--headless", "--no-sandbox", "--disable-gpu-sandbox", "--use-gl=angle", "--use-angle=swiftshader",
-                   "--enable-unsafe-swiftshader", "--disable-dev-shm-usage", f"--user-data-dir={folder}", "--remote-debugging-pipe",
+        gl = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"] if has_gl else ["--disable-gpu"]
+        command = [PROGRAM, "--headless", "--no-sandbox", "--disable-gpu-sandbox", *gl, "--disable-dev-shm-usage", f"--user-data-dir={folder}", "--remote-debugging-pipe",
                    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # pages reach nobody but the tests' own servers
                    f"--window-size={size[0]},{size[1]}", "--force-color-profile=srgb", "about:blank"]
         self._process = subprocess.Popen(["bash", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "browser", *command],
@@ -36,6 +39,11 @@ class Browser:
         self._data, self._number, self._page = b"", 0, None
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self._page = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+
+    @property
+    def pid(self):
+        """The first of its processes."""
+        return self._process.pid
 
     def __enter__(self):
         return self

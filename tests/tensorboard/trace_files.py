@@ -34,6 +34,13 @@ class Step:
         """A value that came from another device."""
         return self.node(to_device, "RecvTensor", f"[{size}B] [1Mb/s] {edge} from {from_device} to {to_device}", start, end)
 
+    def graph(self, device, *nodes):
+        """The graph of a device: (name, op, [inputs]) each."""
+        graph = self._metadata.partition_graphs.add()
+        for name, op, inputs in nodes:
+            graph.node.add(name=name, op=op, input=inputs, device=device)
+        return self
+
     def write(self, path):
         """The path of the file."""
         with open(path, "wb") as file:

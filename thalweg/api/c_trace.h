@@ -19,6 +19,11 @@ extern "C" {
  * waited for whom, devices, clocks. `step`: its number in order of time; -1: the slowest. */
 TW_EXPORT TwBuffer* tw_trace_summary(const char* const* paths, int32_t n, int64_t step,
                                      TwStatus* status);
+/* Two traces of the same work, before and after a change, as JSON: what changed in a sentence;
+ * times of a step, the critical path, stalls and nodes, each before and after. Of several steps the
+ * medians; what is within their spread is called noise. */
+TW_EXPORT TwBuffer* tw_trace_compare(const char* const* before, int32_t n_before,
+                                     const char* const* after, int32_t n_after, TwStatus* status);
 /* All steps in Chrome's format of events (JSON), which Perfetto's viewer reads as well. */
 TW_EXPORT TwBuffer* tw_trace_chrome(const char* const* paths, int32_t n, TwStatus* status);
 /* All steps, the slowest analyzed, as one HTML page that needs nothing else. */

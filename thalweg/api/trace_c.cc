@@ -2,6 +2,7 @@
 // The functions of the C ABI for traces of steps.
 #include "thalweg/api/handles.h"
 #include "thalweg/trace/chrome_trace.h"
+#include "thalweg/trace/trace_comparison.h"
 #include "thalweg/trace/trace_page.h"
 #include "thalweg/trace/trace_reader.h"
 #include "thalweg/trace/trace_summary.h"
@@ -11,13 +12,17 @@ using namespace thalweg::api;  // NOLINT
 
 namespace {
 
+Result<std::unique_ptr<Trace>> TraceOf(const char* const* paths, int32_t n) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> files, UnwrapTexts(paths, n, "path"));
+  PosixFileSystem fs;
+  return ReadTrace(fs, files);
+}
+
 // A buffer of the text that `body` makes of the trace.
 template <class Body>
 TwBuffer* ToldOfTrace(TwStatus* status, const char* const* paths, int32_t n, Body&& body) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
-    ASSIGN_OR_RETURN(const std::vector<std::string> files, UnwrapTexts(paths, n, "path"));
-    PosixFileSystem fs;
-    ASSIGN_OR_RETURN(const std::unique_ptr<Trace> trace, ReadTrace(fs, files));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Trace> trace, TraceOf(paths, n));
     ASSIGN_OR_RETURN(std::string text, body(*trace));
     return NewBuffer(std::move(text));
   });
@@ -39,6 +44,15 @@ TwBuffer* tw_trace_summary(const char* const* paths, int32_t n, int64_t step, Tw
   return ToldOfTrace(status, paths, n, [&](const Trace& trace) -> Result<std::string> {
     ASSIGN_OR_RETURN(const TraceSummary summary, SummaryOf(trace, step));
     return SummaryJson(trace, summary);
+  });
+}
+
+TwBuffer* tw_trace_compare(const char* const* before, int32_t n_before, const char* const* after,
+                           int32_t n_after, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Trace> first, TraceOf(before, n_before));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Trace> second, TraceOf(after, n_after));
+    return NewBuffer(ComparisonJson(*first, *second, Compare(*first, *second)));
   });
 }
 

@@ -9,44 +9,13 @@
 #include <vector>
 
 #include "thalweg/proto/json_writer.h"
+#include "thalweg/trace/page_column.h"
 #include "thalweg/trace/span_index.h"
 
 namespace thalweg {
 namespace {
 
-constexpr size_t kChunk = size_t{1} << 20;
 constexpr uint32_t kNowhere = UINT32_MAX;
-
-// A column of numbers, written into the page piece by piece.
-class Column {
- public:
-  Column(std::string_view name, std::string* page) : name_(name), page_(page) {}
-  Column(const Column&) = delete;
-  Column& operator=(const Column&) = delete;
-  ~Column() { Flush(); }
-
-  void Add(uint64_t value) {
-    for (; value >= 128; value >>= 7) bytes_ += static_cast<char>(value | 128);
-    bytes_ += static_cast<char>(value);
-    if (bytes_.size() >= kChunk) Flush();
-  }
-  void AddSigned(int64_t value) {
-    Add(static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63));
-  }
-
- private:
-  void Flush() {
-    if (bytes_.empty()) return;
-    *page_ += "<script type=\"text/plain\" data-column=\"";
-    *page_ += name_;
-    *page_ += "\">" + Base64(bytes_) + "</script>\n";
-    bytes_.clear();
-  }
-
-  const std::string_view name_;
-  std::string* const page_;
-  std::string bytes_;
-};
 
 class PageColumns {
  public:
@@ -93,14 +62,14 @@ class PageColumns {
 
   void AppendTimes() {
     {
-      Column gaps("gap", page_);
+      PageColumn gaps("gap", page_);
       int64_t end = 0;
       for (size_t i = 0; i < order_.size(); ++i) {
         gaps.AddSigned(At(i).start - (BeginsRow(i) ? 0 : end));
         end = At(i).end;
       }
     }
-    Column times("time", page_);
+    PageColumn times("time", page_);
     for (size_t i = 0; i < order_.size(); ++i) {
       times.Add(static_cast<uint64_t>(At(i).end - At(i).start));
     }
@@ -129,7 +98,7 @@ class PageColumns {
     }
     json.EndList();
     AppendPageJson("labels", json.Take(), page_);
-    Column column("label", page_);
+    PageColumn column("label", page_);
     for (size_t i = 0; i < order_.size(); ++i) column.Add(numbers[label_of(At(i))]);
   }
 
@@ -138,7 +107,7 @@ class PageColumns {
     const auto append = [&](const char* name, const auto& value_of) {
       const auto is_set = [&](const TraceSpan& span) { return value_of(span) > 0; };
       if (std::none_of(trace_.spans.begin(), trace_.spans.end(), is_set)) return;
-      Column column(name, page_);
+      PageColumn column(name, page_);
       for (size_t i = 0; i < order_.size(); ++i) {
         column.Add(static_cast<uint64_t>(std::max<int64_t>(value_of(At(i)), 0)));
       }
@@ -163,7 +132,7 @@ class PageColumns {
         if (span >= 0) causes[place_[i]] = place_[static_cast<size_t>(span)];
       }
     }
-    Column column("cause", page_);
+    PageColumn column("cause", page_);
     for (size_t i = 0; i < causes.size(); ++i) {
       column.AddSigned(causes[i] == kNowhere ? 0 : int64_t{causes[i]} - static_cast<int64_t>(i));
     }

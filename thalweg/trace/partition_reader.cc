@@ -50,6 +50,7 @@ PartitionNode ReadNode(std::string_view bytes, TraceTexts* texts) {
     if (field.number == pb::NodeDef::kDevice) node.device = field.bytes;
     if (field.number == pb::NodeDef::kInput) {
       node.facts.inputs.push_back(texts->Add(NodeOfEdge(field.bytes)));
+      node.facts.controls += field.bytes.starts_with('^') ? 1 : 0;
     }
   }
   return node;

@@ -97,7 +97,8 @@ struct TraceStep {
 // What a partition graph, or a label, tells of a node.
 struct NodeFacts {
   uint32_t op = 0;
-  std::vector<uint32_t> inputs;         // names
+  std::vector<uint32_t> inputs;         // names; those of control inputs come last
+  uint32_t controls = 0;                // how many these are
   uint32_t edge = 0, from = 0, to = 0;  // of Send and Recv: the rendezvous key
   bool from_label = false;
 };

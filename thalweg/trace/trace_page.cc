@@ -9,6 +9,7 @@
 
 #include "thalweg/proto/json_writer.h"
 #include "thalweg/trace/page_columns.h"
+#include "thalweg/trace/page_graph.h"
 #include "thalweg/trace/trace_summary.h"
 
 namespace thalweg {
@@ -44,6 +45,7 @@ std::string TracePage(const Trace& trace) {
   page.reserve(kTracePage.size() + trace.spans.size() * 12 + 100'000);
   AppendPageJson("summaries", Summaries(trace), &page);
   AppendPageColumns(trace, &page);
+  AppendPageGraph(trace, &page);
   page += kTracePage.substr(place + kPlace.size());
   return page;
 }

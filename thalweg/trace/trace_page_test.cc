@@ -92,6 +92,32 @@ TEST(TracePageTest, CausesAreWhatCameLast) {
   EXPECT_THAT(ColumnOf(page, "cause", true), ElementsAre(0, 1, 0));
 }
 
+// By name and device; inputs are twice their node, control inputs one more.
+TEST(TracePageTest, GraphsOfPartitionsWithTheirSendsAndRecvs) {
+  TestStep step;
+  step.Node(kPs, "v", "Const", 0, 10).Node(kWorker, "y", "MatMul", 50, 90);
+  step.GraphNode(0, "v", "Const", {});
+  step.Key(step.GraphNode(0, "v/send", "_Send", {"v:0"}), "edge_3_v", kPs, kWorker);
+  step.Key(step.GraphNode(1, "v/recv", "_Recv", {}), "edge_3_v", kPs, kWorker);
+  step.GraphNode(1, "y", "MatMul", {"v/recv", "v/recv:1", "^init", "^gone"});
+  step.GraphNode(1, "init", "NoOp", {});
+  const std::string page = TracePage(*step.Finished());
+  EXPECT_THAT(JsonOf(page, "graph-nodes"),
+              HasSubstr(R"("names": ["init", "v", "v/recv", "v/send", "y"])"));
+  EXPECT_THAT(JsonOf(page, "graph-nodes"),
+              HasSubstr(R"("ops": ["NoOp", "Const", "_Recv", "_Send", "MatMul"])"));
+  EXPECT_THAT(ColumnOf(page, "graph-device", false), ElementsAre(1, 0, 1, 0, 1));
+  EXPECT_THAT(ColumnOf(page, "graph-op", false), ElementsAre(0, 1, 2, 3, 4));
+  EXPECT_THAT(ColumnOf(page, "graph-inputs", false), ElementsAre(0, 0, 1, 1, 3));
+  EXPECT_THAT(ColumnOf(page, "graph-input", false), ElementsAre(6, 2, 4, 4, 1));
+}
+
+TEST(TracePageTest, LabelsAloneAreNoGraph) {
+  TestStep step;
+  step.Node(kPs, "v", "Const()", 0, 10).Node(kPs, "y", "MatMul(v, v)", 10, 90);
+  EXPECT_THAT(TracePage(*step.Finished()), Not(HasSubstr("id=\"graph-nodes\"")));
+}
+
 TEST(TracePageTest, NamesAreNeverMarkup) {
   TestStep step;
   const std::string hostile = "</script><img src=x onerror=alert(1)>";

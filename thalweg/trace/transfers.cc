@@ -23,15 +23,12 @@ struct EdgeSpans {
 
 // "edge_4_v/RandomUniform": TensorFlow's names end with the node; ours then have a slot.
 std::array<std::string_view, 2> ProducersOf(std::string_view edge) {
-  constexpr std::string_view kEdge = "edge_";
-  if (!edge.starts_with(kEdge)) return {edge, {}};
-  const size_t digits = edge.find_first_not_of("0123456789", kEdge.size());
-  if (digits == std::string_view::npos || edge[digits] != '_') return {edge, {}};
-  edge.remove_prefix(digits + 1);
-  const size_t slot = edge.find_last_not_of("0123456789");
+  const std::string_view node = EdgeWithoutNumber(edge);
+  if (node == edge) return {edge, {}};
+  const size_t slot = node.find_last_not_of("0123456789");
   const bool has_slot =
-      slot != std::string_view::npos && slot > 0 && slot + 1 < edge.size() && edge[slot] == '_';
-  return {edge, has_slot ? edge.substr(0, slot) : std::string_view()};
+      slot != std::string_view::npos && slot > 0 && slot + 1 < node.size() && node[slot] == '_';
+  return {node, has_slot ? node.substr(0, slot) : std::string_view()};
 }
 
 class Pairing {
@@ -138,6 +135,14 @@ class Pairing {
 };
 
 }  // namespace
+
+std::string_view EdgeWithoutNumber(std::string_view edge) {
+  constexpr std::string_view kEdge = "edge_";
+  if (!edge.starts_with(kEdge)) return edge;
+  const size_t digits = edge.find_first_not_of("0123456789", kEdge.size());
+  if (digits == std::string_view::npos || edge[digits] != '_') return edge;
+  return edge.substr(digits + 1);
+}
 
 void PairTransfers(Trace* trace) { Pairing(trace).Run(); }
 

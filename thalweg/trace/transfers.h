@@ -11,11 +11,15 @@
 // Errors: none; a sender that is not found is -1.
 #pragma once
 
+#include <string_view>
+
 #include "thalweg/trace/trace.h"
 
 namespace thalweg {
 
 // Of sorted spans; replaces Trace::transfers.
 void PairTransfers(Trace* trace);
+// "v_0" of the key's name "edge_4_v_0": numbers differ from graph to graph.
+std::string_view EdgeWithoutNumber(std::string_view edge);
 
 }  // namespace thalweg

@@ -28,15 +28,28 @@ function readColumn(name, out, signed = false) {
   for (const element of document.querySelectorAll(`script[data-column="${name}"]`)) {
     const bytes = bytesOfBase64(element.textContent);
     element.remove();
-    for (let at = 0; at < bytes.length;) {
-      let byte = bytes[at++];
-      let value = byte & 127;
-      for (let scale = 128; byte > 127; scale *= 128) {
+    i = readVarints(bytes, out, i, signed);
+  }
+  return i > 0;
+}
+
+// The numbers of `bytes` into out[i] and on; where the next one goes.
+function readVarints(bytes, out, i, signed) {
+  for (let at = 0; at < bytes.length;) {
+    let value = bytes[at++];
+    if (value > 127) {
+      value &= 127;
+      let byte = 128, shift = 7;
+      for (; byte > 127 && shift < 28; shift += 7) {
+        byte = bytes[at++];
+        value |= (byte & 127) << shift;
+      }
+      for (let scale = 2 ** 28; byte > 127; scale *= 128) {
         byte = bytes[at++];
         value += (byte & 127) * scale;
       }
-      out[i++] = !signed ? value : value % 2 === 0 ? value / 2 : -(value + 1) / 2;
     }
+    out[i++] = !signed ? value : value < 2 ** 31 ? (value >>> 1) ^ -(value & 1) : value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
-  return i > 0;
+  return i;
 }

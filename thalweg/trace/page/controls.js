@@ -3,7 +3,7 @@
 
 class Controls {
   static KEYS = [["w  +  wheel", "zoom in"], ["s  -  wheel", "zoom out"], ["a  left", "move left"], ["d  right", "move right"], ["up  down  shift+wheel", "scroll"],
-    ["drag", "move and scroll"], ["click", "details of a span"], ["f", "fit the step"], ["n", "go to the next stall"], ["/", "search; Enter: next; Esc: end"],
+    ["drag", "move and scroll"], ["click", "details of a span"], ["f", "fit the step"], ["n", "go to the next stall"], ["g", "the graph, and back to the trace"], ["/", "search; Enter: next; Esc: end"],
     ["Esc", "nothing selected"], ["?", "this list"]];
 
   constructor(app) {
@@ -23,6 +23,7 @@ class Controls {
     this.dialog.append(element("b", "", "Keys"), table);
     this.dialog.addEventListener("click", () => this.dialog.close());
     document.getElementById("ask").addEventListener("click", () => this.dialog.showModal());
+    document.getElementById("turn").addEventListener("click", () => this.app.graphView.turn());
     document.getElementById("fit").addEventListener("click", () => this.app.fit());
   }
 
@@ -75,11 +76,15 @@ class Controls {
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input, select") || this.dialog.open) return;
     const {app} = this, {view} = app;
+    if (app.graphView.is_shown && app.graphView.key(event.key)) {
+      event.preventDefault();
+      return;
+    }
     const acts = {
       "w": () => view.zoom(1.4), "+": () => view.zoom(1.4), "=": () => view.zoom(1.4), "s": () => view.zoom(1 / 1.4), "-": () => view.zoom(1 / 1.4),
       "a": () => view.move(-0.2), "ArrowLeft": () => view.move(-0.2), "d": () => view.move(0.2), "ArrowRight": () => view.move(0.2),
       "ArrowUp": () => app.scrollTo(view.scroll - 60), "ArrowDown": () => app.scrollTo(view.scroll + 60),
-      "f": () => app.fit(), "n": () => app.nextStall(), "/": () => app.search.input.focus(), "?": () => this.dialog.showModal(),
+      "f": () => app.fit(), "n": () => app.nextStall(), "g": () => app.graphView.turn(), "/": () => app.search.input.focus(), "?": () => this.dialog.showModal(),
       "Escape": () => app.clear(),
     };
     const act = acts[event.key];

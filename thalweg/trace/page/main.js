@@ -15,6 +15,7 @@ class App {
     this.painter = new Painter(this, this.canvas);
     this.panel = new Panel(this, document.getElementById("panel"));
     this.details = new Details(this, document.getElementById("tooltip"), document.getElementById("details"));
+    this.graphView = new GraphView(this, document.getElementById("graph"), document.getElementById("graph-bar"));
     this.search = new Search(this, document.getElementById("search"));
     this.controls = new Controls(this);
     this.view.changed = () => this.painter.ask();
@@ -22,6 +23,7 @@ class App {
       this.palette.read();
       this.panel.show(this.summary);
       this.painter.ask();
+      this.graphView.ask();
     });
     this.#fillSteps();
     this.choose(this.trace.slowest);
@@ -54,11 +56,15 @@ class App {
     document.getElementById("headline").textContent = document.title = headline;
     this.panel.show(this.summary);
     this.painter.ask();
+    if (this.graphView.is_shown) this.graphView.show(true);
   }
 
   timeAt(x) { return this.view.begin + (x - Marks.GUTTER) / (this.canvas.clientWidth - Marks.GUTTER) * this.view.time; }
 
-  fit() { this.view.fit(this.step.begin, this.step.end); }
+  fit() {
+    if (this.graphView.is_shown && this.graphView.graph) this.graphView.fit();
+    else this.view.fit(this.step.begin, this.step.end);
+  }
 
   scrollTo(y) { this.view.scrollTo(Math.min(y, this.rows.height - (this.canvas.clientHeight - Marks.TOP) + 40)); }
 
@@ -70,6 +76,7 @@ class App {
 
   // Shows a time with what is around it, and the row of a span, which is selected; -1: none.
   goTo(begin, end, place) {
+    if (this.graphView.is_shown) this.graphView.show(false);
     const around = Math.max((end - begin) * 0.4, 500);
     this.view.show(begin - around, end + around);
     this.select(place);

@@ -57,7 +57,7 @@ class Marks {
     }
     for (const step of this.app.trace.steps) {
       const x = Math.round(this.x(step.begin)) + 0.5;
-      if (this.app.trace.steps.length > 1 && x >= Marks.GUTTER) {
+      if (this.app.trace.steps.length > 1 && x >= Marks.GUTTER && x <= this.right) {
         context.moveTo(x, Marks.AXIS);
         context.lineTo(x, this.bottom);
       }

@@ -6,7 +6,9 @@ class Painter {
   constructor(app, canvas) {
     this.app = app;
     this.canvas = canvas;
-    this.context = canvas.getContext("2d", {alpha: false});
+    // Most of a frame are pixels that this thread has made: a canvas in its own memory takes them as they are, where one of the graphics
+    // process would be sent them all with each frame, faster than that draws them where it has no card.
+    this.context = canvas.getContext("2d", {alpha: false, willReadFrequently: true});
     this.marks = new Marks(app);
     this.frames = 0;
     new ResizeObserver(() => this.ask()).observe(canvas);

@@ -10,13 +10,13 @@ class Trace {
     this.rows = rows;
     rows.forEach((row, i) => { row.last = i + 1 < rows.length ? rows[i + 1].first : spans; });
     this.#readTimes();
-    for (const row of rows) this.#fillBuckets(row);
     this.labels = readJson("labels");  // [name, op, kind]
     this.label = new Uint32Array(spans);
     readColumn("label", this.label);
+    for (const row of rows) this.#fillBuckets(row);
     this.waited = this.#optional("waited");
     this.bytes = this.#optional("bytes");
-    const cause = new Float64Array(spans);
+    const cause = new Int32Array(spans);
     this.cause = readColumn("cause", cause, true) ? cause : null;
     this.#readTransfers();
     const {slowest, analyzed} = readJson("summaries");
@@ -47,16 +47,27 @@ class Trace {
     }
   }
 
-  // row.buckets[k]: the first span that starts in the k-th part of the row's time, or later; a search goes through one part.
+  // A row's time in equal parts, some eight spans each. Of the k-th part: row.buckets[k], the first span that starts in it or later, so that a
+  // search goes through one part; row.busy[k], how long the row was busy before it; row.tones[k], the label of a span that runs in it. What
+  // is seen from far is drawn of these, one after the other, without a look at the spans.
   #fillBuckets(row) {
-    const {starts} = this;
-    const count = Math.min(Math.max((row.last - row.first) >> 3, 1), 65536);
+    const {starts, work, label} = this;
+    const count = Math.min(Math.max((row.last - row.first) >> 3, 1), 1 << 22);
     row.begin = starts[row.first];
-    row.perTime = count / (starts[row.last - 1] - row.begin + 1);
-    row.buckets = new Uint32Array(count + 1).fill(row.last);
-    let k = 0;
-    for (let i = row.first; i < row.last; ++i) {
-      for (const bucket = Math.floor((starts[i] - row.begin) * row.perTime); k <= bucket; ++k) row.buckets[k] = i;
+    row.end = this.end(row.last - 1);
+    row.perTime = count / (row.end - row.begin + 1);
+    row.buckets = new Uint32Array(count + 1);
+    row.busy = new Float64Array(count + 1);
+    row.tones = new Uint32Array(count + 1);
+    const time = 1 / row.perTime;
+    let i = row.first;
+    for (let k = 0; k <= count; ++k) {
+      const moment = row.begin + k * time, from = i;
+      while (i < row.last && Math.floor((starts[i] - row.begin) * row.perTime) < k) ++i;
+      row.buckets[k] = i;
+      const last = i > row.first ? starts[i - 1] + work[i] - work[i - 1] : 0;  // one span at most crosses the boundary
+      row.busy[k] = work[i] - work[row.first] - Math.max(0, last - moment);
+      if (k > 0) row.tones[k - 1] = label[from < i ? (from + i) >> 1 : Math.max(i - 1, row.first)];
     }
   }
 
