@@ -79,6 +79,7 @@ struct ServeArgs {
   double lost_after = 0;                // seconds; 0: the library's
   double stuck_after = 0;               // seconds; 0: the library's, below 0: never
   std::string collective_leader;        // a task; empty: the first
+  std::string metrics;                  // PORT or HOST:PORT for Prometheus; empty: nowhere
 };
 // Returns when the process is told to end (SIGTERM, SIGINT).
 void Serve(const ServeArgs& args);
@@ -89,6 +90,16 @@ struct DoctorArgs {
 };
 // What on this machine makes steps slow; throws where something will stop a program.
 void Doctor(const DoctorArgs& args);
+
+struct TopArgs {
+  std::vector<std::string> targets;  // grpc://HOST:PORT, or clusters as `serve` takes them
+  bool once = false;
+  bool json = false;
+  double interval = 1;  // seconds
+  double timeout = 2;   // of a task's answer, in seconds
+};
+// Shows the tasks of a cluster until it is told to end (q, Ctrl-C, SIGTERM).
+void Top(const TopArgs& args);
 
 struct DumpArgs {
   std::string target;

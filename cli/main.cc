@@ -30,6 +30,11 @@ void AddServe(CLI::App& app, cli::ServeArgs& args) {
                     "any of them (the default), the fastest that can be had; ucx, in a build with "
                     "it, to tasks that use it too");
 
+  serve->add_option("--metrics", args.metrics,
+                    "PORT or HOST:PORT where GET /metrics tells numbers to Prometheus, "
+                    "unencrypted; PORT alone: on loopback; 0: a free one, which the line 'ready' "
+                    "then names");
+
   const std::string safety = "Who may come (beyond loopback: certificates, or --insecure)";
   const auto file = [&](const char* name, std::string* to, const char* variable, const char* what) {
     serve->add_option(name, *to, what)->envname(variable)->group(safety);
@@ -219,6 +224,21 @@ int RunMain(int argc, char** argv) {
   examining->add_flag("--json", doctor.json, "For programs");
   examining->add_flag("--quick", doctor.quick, "Measures nothing: what the system says alone");
   examining->callback([&doctor] { cli::Doctor(doctor); });
+
+  cli::TopArgs top;
+  CLI::App* const watching = app.add_subcommand(
+      "top", "The tasks of a cluster, live: steps, rates, bytes, waits, memory; q ends");
+  watching
+      ->add_option("TARGET", top.targets,
+                   "grpc://HOST:PORT of one task, which knows the others, or of several; a cluster "
+                   "as `serve --cluster` takes it")
+      ->required();
+  watching->add_flag("--once", top.once, "One table, of one interval");
+  watching->add_flag("--json", top.json, "For programs: a line an interval");
+  watching->add_option("--interval", top.interval, "Seconds (1)")->check(CLI::Range(0.05, 3600.0));
+  watching->add_option("--timeout", top.timeout, "Seconds that a task has to answer (2)")
+      ->check(CLI::Range(0.05, 3600.0));
+  watching->callback([&top] { cli::Top(top); });
 
   cli::DumpArgs dump;
   CLI::App* debugging = app.add_subcommand("debug", "Looks into a server that runs");

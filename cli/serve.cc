@@ -6,14 +6,12 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 
 #include "cli/server_def.h"
+#include "cluster_text.h"
 #include "commands.h"
 #include "thalweg/tensor.h"
 
@@ -25,41 +23,13 @@ std::string Environment(const char* name) {
   return text == nullptr ? "" : text;
 }
 
-// The text itself, or what the file of that name holds.
-std::string TextOf(const std::string& given) {
-  if (given.find('{') != std::string::npos) return given;
-  std::ifstream file(given);
-  if (!file) throw std::runtime_error("--cluster: '" + given + "' is neither JSON nor a file");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// Tasks of a job: a list of addresses, or {"NUMBER": "ADDRESS"}.
-std::map<int, std::string> TasksOf(const std::string& job, const nlohmann::json& tasks) {
-  std::map<int, std::string> found;
-  if (tasks.is_array()) {
-    for (const auto& address : tasks) {
-      found.emplace(static_cast<int>(found.size()), address.get<std::string>());
-    }
-  } else if (tasks.is_object()) {
-    for (const auto& [number, address] : tasks.items()) {
-      found.emplace(std::stoi(number), address.get<std::string>());
-    }
-  } else {
-    throw std::runtime_error("job '" + job + "' of the cluster has no list of addresses");
-  }
-  return found;
-}
-
 ServerTask Read(const ServeArgs& args) {
   ServerTask task;
   std::string text = args.cluster.empty() ? Environment("THALWEG_CLUSTER") : args.cluster;
   if (text.empty()) text = Environment("TF_CONFIG");
   if (!text.empty()) {
-    const nlohmann::json parsed = nlohmann::json::parse(TextOf(text));
-    const nlohmann::json& cluster = parsed.contains("cluster") ? parsed.at("cluster") : parsed;
-    for (const auto& [job, tasks] : cluster.items()) task.jobs[job] = TasksOf(job, tasks);
+    const nlohmann::json parsed = ReadClusterText(text);
+    task.jobs = JobsOf(parsed);
     if (parsed.contains("task")) {
       task.job = parsed.at("task").value("type", "");
       task.number = parsed.at("task").value("index", 0);
@@ -115,13 +85,17 @@ void Serve(const ServeArgs& args) {
   options.call_limit = args.max_calls;
   options.memory_limit = args.memory_limit;
   options.channels = args.channels.c_str();
+  options.metrics = args.metrics.c_str();
   options.lost_after_ms = static_cast<int64_t>(args.lost_after * 1000);
   options.stuck_after_ms = static_cast<int64_t>(args.stuck_after * 1000);
   const tw::internal::StatusHolder status;
   const std::unique_ptr<TwServer, FreeServer> server(
       tw_server_new(def.data(), def.size(), &options, status.c));
   if (server == nullptr) throw std::runtime_error(tw_status_message(status.c));
-  std::printf("ready %s\n", tw_server_target(server.get()));
+  std::printf("ready %s", tw_server_target(server.get()));
+  if (const std::string metrics = tw_server_metrics_address(server.get()); !metrics.empty())
+    std::printf(" metrics http://%s/metrics", metrics.c_str());
+  std::puts("");
   std::fflush(stdout);
   for (int signal = 0; sigwait(&ends, &signal) == 0 && signal == SIGUSR1;) {
     std::fputs(DumpText(DumpOf(server.get())).c_str(), stderr);

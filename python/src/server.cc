@@ -16,15 +16,15 @@ PyObject* ServerNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   TwServerOptions options;
   tw_server_options_init(&options);
   const char* const names[] = {
-      "server_def",   "insecure",          "tls_cert",        "tls_key",
-      "tls_ca",       "max_message_bytes", "max_graph_bytes", "max_graph_nodes",
-      "max_sessions", "max_calls",         "memory_limit",    "channels",
-      nullptr};
+      "server_def",        "insecure",        "tls_cert",        "tls_key",      "tls_ca",
+      "max_message_bytes", "max_graph_bytes", "max_graph_nodes", "max_sessions", "max_calls",
+      "memory_limit",      "channels",        "metrics",         nullptr};
   long long message = 0, graph = 0, nodes = 0, memory = 0;  // NOLINT: of the format below
-  if (!PyArg_ParseTupleAndKeywords(
-          args, kwargs, "y#|psssLLLiiLs", const_cast<char**>(names), &def, &size, &options.insecure,
-          &options.tls_cert, &options.tls_key, &options.tls_ca, &message, &graph, &nodes,
-          &options.session_limit, &options.call_limit, &memory, &options.channels)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y#|psssLLLiiLss", const_cast<char**>(names), &def,
+                                   &size, &options.insecure, &options.tls_cert, &options.tls_key,
+                                   &options.tls_ca, &message, &graph, &nodes,
+                                   &options.session_limit, &options.call_limit, &memory,
+                                   &options.channels, &options.metrics)) {
     return nullptr;
   }
   options.message_limit = message;

@@ -38,6 +38,9 @@ typedef struct TwServerOptions {
   const char* channels;
   const char* listen; /* HOST:PORT in place of the cluster's own address of this task; NULL or "":
                          that, or a free loopback port where there is no cluster */
+  /* PORT or HOST:PORT where GET /metrics tells the task's numbers to Prometheus, unencrypted; PORT
+   * alone is on loopback, and 0 is a free one. NULL or "": nowhere. */
+  const char* metrics;
 } TwServerOptions;
 TW_EXPORT void tw_server_options_init(TwServerOptions* options);
 /* Listens and serves at once. `server_def`: a ServerDef message; of no bytes: a cluster of one task
@@ -51,6 +54,16 @@ TW_EXPORT int32_t tw_server_port(const TwServer* server);
 TW_EXPORT TwBuffer* tw_server_dump(TwServer* server, TwStatus* status);
 /* The same of the server at "grpc://HOST:PORT"; below 1 ms: 10 s. */
 TW_EXPORT TwBuffer* tw_debug_dump(const char* target, int64_t timeout_ms, TwStatus* status);
+/* "HOST:PORT" where it answers GET /metrics; "" where it does not. */
+TW_EXPORT const char* tw_server_metrics_address(const TwServer* server);
+/* What the task tells in numbers, as JSON: steps, bytes, memory, what its oldest step waits for,
+ * the other tasks of its cluster. Works while steps are stuck. */
+TW_EXPORT TwBuffer* tw_server_metrics(TwServer* server, TwStatus* status);
+/* The same of the servers at `n` targets "grpc://HOST:PORT", all asked at once; below 1 ms: 10 s.
+ * A list in JSON, in their order, of {"told": TEXT}, where TEXT is the JSON as the server wrote it,
+ * or {"error": TEXT}. Of a server of TensorFlow's its devices alone, and "lacks" says so. */
+TW_EXPORT TwBuffer* tw_debug_metrics(const char* const* targets, int32_t n, int64_t timeout_ms,
+                                     TwStatus* status);
 /* Ends all sessions and calls and frees the port; returns when nothing runs any more. */
 TW_EXPORT TwCode tw_server_stop(TwServer* server, TwStatus* status);
 /* Waits until it is stopped: 1; 0 when it is not within `timeout_ms` (below 0: no limit). */

@@ -47,6 +47,11 @@ TwBuffer* tw_server_dump(TwServer*, TwStatus* status) {
 TwBuffer* tw_debug_dump(const char*, int64_t, TwStatus* status) {
   return tw_server_dump(nullptr, status);
 }
+const char* tw_server_metrics_address(const TwServer*) { return ""; }
+TwBuffer* tw_server_metrics(TwServer*, TwStatus* status) { return tw_server_dump(nullptr, status); }
+TwBuffer* tw_debug_metrics(const char* const*, int32_t, int64_t, TwStatus* status) {
+  return tw_server_dump(nullptr, status);
+}
 int32_t tw_server_join(TwServer*, int64_t) { return 1; }
 void tw_server_free(TwServer*) {}
 

@@ -7,10 +7,12 @@
 #include "thalweg/api/handles.h"
 #include "thalweg/api/registries.h"
 #include "thalweg/base/thread.h"
+#include "thalweg/cluster/client/remote_metrics.h"
 #include "thalweg/cluster/client/remote_session.h"
 #include "thalweg/cluster/server/server.h"
 #include "thalweg/cluster/transport/grpc/rpc.h"
 #include "thalweg/kernel/host_call.h"
+#include "thalweg/proto/json_writer.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
 #include "thalweg/session/config_options.h"
@@ -61,6 +63,7 @@ Result<ServerOptions> MakeOptions(const Message& def, const TwServerOptions& giv
   options.environment.cpu_devices = read.size.cpu_devices.value_or(1);
   if (!read.size.spins) options.environment.spin_micros = 0;
   options.listen = given.listen == nullptr ? "" : given.listen;
+  options.metrics = given.metrics == nullptr ? "" : given.metrics;
   options.insecure = given.insecure != 0;
   if (given.threads >= 0) options.environment.threads = given.threads;
   if (given.cpu_devices > 0) options.environment.cpu_devices = given.cpu_devices;
@@ -81,6 +84,13 @@ Result<ServerOptions> MakeOptions(const Message& def, const TwServerOptions& giv
         std::chrono::milliseconds(std::max<int64_t>(0, given.stuck_after_ms));
   }
   return options;
+}
+
+std::chrono::milliseconds TimeoutOf(int64_t timeout_ms) {
+  constexpr int64_t kDefaultMillis = 10'000;
+  constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24;
+  return std::chrono::milliseconds(timeout_ms < 1 ? kDefaultMillis
+                                                  : std::min(timeout_ms, kMostMillis));
 }
 
 }  // namespace
@@ -140,12 +150,38 @@ TwBuffer* tw_server_dump(TwServer* server, TwStatus* status) {
 TwBuffer* tw_debug_dump(const char* target, int64_t timeout_ms, TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
     RETURN_IF_ERROR(RequireAll({{"target", target}}));
-    constexpr int64_t kDefaultMillis = 10'000;
-    constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24;
-    const std::chrono::milliseconds timeout(timeout_ms < 1 ? kDefaultMillis
-                                                           : std::min(timeout_ms, kMostMillis));
-    ASSIGN_OR_RETURN(std::string text, DumpRemote(target, timeout));
+    ASSIGN_OR_RETURN(std::string text, DumpRemote(target, TimeoutOf(timeout_ms)));
     return NewBuffer(std::move(text));
+  });
+}
+
+const char* tw_server_metrics_address(const TwServer* server) {
+  return server == nullptr ? "" : server->server->metrics_address().c_str();
+}
+
+TwBuffer* tw_server_metrics(TwServer* server, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"server", server}}));
+    return NewBuffer(MetricsJson(server->server->Metrics()));
+  });
+}
+
+TwBuffer* tw_debug_metrics(const char* const* targets, int32_t n, int64_t timeout_ms,
+                           TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"targets", targets}}));
+    std::vector<std::string> all;
+    for (int32_t i = 0; i < n; ++i) {
+      RETURN_IF_ERROR(RequireAll({{"a target", targets[i]}}));
+      all.emplace_back(targets[i]);
+    }
+    JsonWriter json;
+    json.BeginList();
+    for (const Result<std::string>& told : MetricsRemote(all, TimeoutOf(timeout_ms))) {
+      json.BeginObject().Key(told.ok() ? "told" : "error");
+      json.Text(told.ok() ? std::string_view(*told) : told.status().message()).EndObject();
+    }
+    return NewBuffer(json.EndList().Take());
   });
 }
 

@@ -196,6 +196,8 @@ class Server:
     channels : str
         How values go to other tasks of this kind: "memory", "sockets", "tcp", "calls", or "any" of them, the fastest that can be had; "ucx"
         where it is built with it.
+    metrics : str
+        PORT or HOST:PORT where GET /metrics tells the task's numbers to Prometheus, unencrypted; PORT alone is on loopback. "": nowhere.
     **limits
         max_message_bytes, max_graph_bytes, max_graph_nodes, max_sessions, max_calls, memory_limit.
 
@@ -217,9 +219,10 @@ class Server:
 
     def __init__(self, server_or_cluster_def: Any, job_name: str | None = None, task_index: int | None = None,
                  protocol: str | None = None, config: ConfigProto | None = None, start: bool = True, *, insecure: bool = False,
-                 tls: tuple[PathLike, PathLike, PathLike] | None = None, channels: str = "any", **limits: object) -> None:
+                 tls: tuple[PathLike, PathLike, PathLike] | None = None, channels: str = "any", metrics: str = "",
+                 **limits: object) -> None:
         self._def = _server_def(server_or_cluster_def, job_name, task_index, protocol, config)
-        self._options = dict(limits, insecure=insecure, channels=channels)
+        self._options = dict(limits, insecure=insecure, channels=channels, metrics=metrics)
         if tls is not None:
             self._options.update(zip(("tls_cert", "tls_key", "tls_ca"), map(os.fspath, tls), strict=True))
         self._server = None

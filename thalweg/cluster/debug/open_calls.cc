@@ -9,6 +9,8 @@ class OpenCalls::Tracked final : public IncomingCall {
  public:
   Tracked(std::shared_ptr<IncomingCall> call, std::shared_ptr<State> state, Clock::TimePoint now)
       : call_(std::move(call)), state_(std::move(state)) {
+    state_->num_calls.fetch_add(1, std::memory_order_relaxed);
+    state_->traffic.AddReceived(call_->request().size());
     MutexLock lock(state_->mutex);
     at_ = state_->calls.insert(state_->calls.end(), {std::string(call_->method()), now});
   }
@@ -24,7 +26,10 @@ class OpenCalls::Tracked final : public IncomingCall {
   std::chrono::nanoseconds timeout() const override { return call_->timeout(); }
   CancellationManager& cancellation() override { return call_->cancellation(); }
   std::string peer_host() const override { return call_->peer_host(); }
-  void Answer(Result<std::string> response) override { call_->Answer(std::move(response)); }
+  void Answer(Result<std::string> response) override {
+    if (response.ok()) state_->traffic.AddSent(response->size());
+    call_->Answer(std::move(response));
+  }
 
  private:
   const std::shared_ptr<IncomingCall> call_;

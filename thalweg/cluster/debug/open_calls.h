@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenCalls: the calls that a server has not answered, for who asks why it is silent.
+// OpenCalls: the calls that a server has not answered, for who asks why it is silent, and what all
+// of them took.
 //
 //   call = open_calls.Track(std::move(call));   // till the last owner drops it
 //   for (const OpenCalls::Call& open : open_calls.List()) Show(open);
@@ -9,12 +10,14 @@
 // Errors: none.
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "thalweg/base/clock.h"
+#include "thalweg/cluster/counters/traffic_counter.h"
 #include "thalweg/cluster/transport/grpc/rpc.h"
 
 namespace thalweg {
@@ -29,9 +32,15 @@ class OpenCalls {
     Clock::TimePoint since;
   };
   std::vector<Call> List() const;
+  // All calls so far.
+  uint64_t num_calls() const { return state_->num_calls.load(std::memory_order_relaxed); }
+  // The bytes of their requests and answers.
+  const TrafficCounter& traffic() const { return state_->traffic; }
 
  private:
   struct State {
+    std::atomic<uint64_t> num_calls{0};
+    TrafficCounter traffic;
     Mutex mutex;
     std::list<Call> calls GUARDED_BY(mutex);
   };

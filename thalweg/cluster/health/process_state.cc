@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/health/process_state.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,6 +128,16 @@ const ProcessIdentity& OwnIdentity() {
 ProcessMemory ReadProcessMemory() {
   const std::string text = ReadText("/proc/self/status");
   return {ParseProcNumber(text, "VmRSS:") * 1024, ParseProcNumber(text, "VmHWM:") * 1024};
+}
+
+ProcessUse ReadProcessUse() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return {.threads = ParseProcNumber(ReadText("/proc/self/status"), "Threads:"),
+          .processor_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime)};
 }
 
 uint64_t CountKilledForMemory() { return ParseProcNumber(ReadText("/proc/vmstat"), "oom_kill "); }

@@ -33,6 +33,12 @@ struct ProcessMemory {
 };
 ProcessMemory ReadProcessMemory();
 
+struct ProcessUse {
+  uint64_t threads = 0;
+  double processor_seconds = 0;  // of all its threads so far
+};
+ProcessUse ReadProcessUse();
+
 // The file that counts what was killed for want of memory in the memory group (cgroup, version 1 or
 // 2) of a process; "" where there is none that can be read.
 std::string FindKillCounter(uint64_t pid);

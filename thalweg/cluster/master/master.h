@@ -23,6 +23,7 @@
 
 #include "thalweg/base/cancellation.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/cluster/counters/step_counter.h"
 #include "thalweg/cluster/peers/method_table.h"
 #include "thalweg/cluster/spec/service_limits.h"
 #include "thalweg/proto/message.h"
@@ -97,7 +98,8 @@ class Master {
       : environment_(std::move(environment)),
         make_session_(std::move(make_session)),
         reset_tasks_(std::move(reset_tasks)),
-        limits_(limits) {}
+        limits_(limits),
+        steps_(environment_->clock()) {}
   ~Master() { CloseAll(); }
 
   // The type of a method's request, null for an unknown method. "RunStep", without the service.
@@ -112,6 +114,12 @@ class Master {
       EXCLUDES(mutex_);
   // Ends all sessions.
   void CloseAll() EXCLUDES(mutex_);
+  // The steps that clients asked for: each call of a partial run counts as one.
+  StepCounter& steps() { return steps_; }
+  size_t num_sessions() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return sessions_.size();
+  }
 
  private:
   using SessionPtr = std::shared_ptr<MasterSession>;
@@ -138,6 +146,7 @@ class Master {
   const SessionMaker make_session_;
   const TaskResetter reset_tasks_;
   const ServiceLimits limits_;
+  StepCounter steps_;
   Mutex mutex_;
   std::map<std::string, SessionPtr, std::less<>> sessions_ GUARDED_BY(mutex_);
 };

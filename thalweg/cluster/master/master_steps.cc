@@ -91,7 +91,8 @@ Status AddTensors(const std::vector<std::string>& names, const std::vector<Tenso
 
 Result<OwnedMessage> Master::RunStep(const Message& request, const MasterCall& call) {
   OwnedMessage response(pb::RunStepResponse::Descriptor());
-  const Status status = RunStepInto(request, call, response.get());
+  StepCounter::Open open(steps_);
+  const Status status = open.End(RunStepInto(request, call, response.get()));
   if (status.ok()) return response;
   if (!request.GetBool(pb::RunStepRequest::kStoreErrorsInResponseBody)) return status;
   OwnedMessage failed(pb::RunStepResponse::Descriptor());
@@ -211,7 +212,8 @@ Result<OwnedMessage> Master::RunCallable(const Message& request, const MasterCal
   std::vector<Tensor> fetches(prepared.num_fetches);
   const RunOptions run =
       OptionsOf(pb::RunOptions::Descriptor().default_instance[0], call, session->timeout());
-  RETURN_IF_ERROR(prepared.callable->Run(run, feeds, fetches));
+  StepCounter::Open open(steps_);
+  RETURN_IF_ERROR(open.End(prepared.callable->Run(run, feeds, fetches)));
   OwnedMessage response(pb::RunCallableResponse::Descriptor());
   for (const Tensor& value : fetches) {
     RETURN_IF_ERROR(TensorToProto(value, response->Add(pb::RunCallableResponse::kFetch)));

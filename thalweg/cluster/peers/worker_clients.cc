@@ -103,10 +103,12 @@ void WorkerClients::CallOn(const Result<RpcChannel*>& channel, std::string_view 
   if (!channel.ok()) return done(channel.status());
   Result<std::string> bytes = Serialize(request, kMaxCallBytes);
   if (!bytes.ok()) return done(bytes.status());
+  traffic_->AddSent(bytes->size());
   (*channel)->Call(
       StrCat("/tensorflow.WorkerService/", method), *std::move(bytes), options,
       [done = std::move(done), &response, task = std::string(task), address = AddressOf(task),
-       method = std::string(method)](Result<std::string> answer) {
+       method = std::string(method), traffic = traffic_](Result<std::string> answer) {
+        if (answer.ok()) traffic->AddReceived(answer->size());
         if (!answer.ok()) {
           return done(
               answer.status().WithContext(StrCat(method, " on ", task, " (", address, ")")));
@@ -123,12 +125,14 @@ void WorkerClients::CallBytes(std::string_view task, std::string_view method, st
                               const RpcCallOptions& options, RpcChannel::Done done) {
   const Result<RpcChannel*> channel = ChannelTo(task, false);
   if (!channel.ok()) return done(channel.status());
-  (*channel)->Call(
-      StrCat("/tensorflow.WorkerService/", method), std::move(request), options,
-      [done = std::move(done), what = StrCat(method, " on ", task)](Result<std::string> answer) {
-        if (answer.ok()) return done(std::move(answer));
-        done(answer.status().WithContext(what));
-      });
+  traffic_->AddSent(request.size());
+  (*channel)->Call(StrCat("/tensorflow.WorkerService/", method), std::move(request), options,
+                   [done = std::move(done), what = StrCat(method, " on ", task),
+                    traffic = traffic_](Result<std::string> answer) {
+                     if (answer.ok()) traffic->AddReceived(answer->size());
+                     if (answer.ok()) return done(std::move(answer));
+                     done(answer.status().WithContext(what));
+                   });
 }
 
 Result<OwnedMessage> WorkerClients::Call(std::string_view task, std::string_view method,

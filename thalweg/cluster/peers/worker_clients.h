@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "thalweg/base/mutex.h"
+#include "thalweg/cluster/counters/traffic_counter.h"
 #include "thalweg/cluster/peers/peer_version.h"
 #include "thalweg/cluster/spec/cluster_spec.h"
 #include "thalweg/cluster/transport/grpc/rpc.h"
@@ -81,6 +82,9 @@ class WorkerClients {
   // An answer to GetStatus.
   void NoteStatus(std::string_view task, const Message& status) EXCLUDES(mutex_);
 
+  // The bytes of all requests and answers.
+  const TrafficCounter& traffic() const { return *traffic_; }
+
  private:
   struct Incarnation {
     PeerVersion version;
@@ -95,6 +99,7 @@ class WorkerClients {
 
   const std::string self_;
   const TlsTexts tls_;  // empty: plain text
+  const std::shared_ptr<TrafficCounter> traffic_ = std::make_shared<TrafficCounter>();
   mutable Mutex mutex_;
   ClusterSpec spec_ GUARDED_BY(mutex_);
   Channels channels_ GUARDED_BY(mutex_);

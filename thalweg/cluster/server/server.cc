@@ -74,6 +74,7 @@ Server::Server(Token, ServerOptions options, TlsTexts tls, std::shared_ptr<Envir
     : options_(std::move(options)),
       tls_(std::move(tls)),
       environment_(std::move(environment)),
+      begun_(environment_->clock().Now()),
       peers_(options_.cluster, TaskName(options_.job, options_.task), tls_),
       channel_steps_(environment_->allocator(), environment_->clock(),
                      environment_->devices().front()->incarnation()),
@@ -154,6 +155,20 @@ Status Server::Listen() {
                                           }));
   target_ =
       TargetText({JoinHostPort(where.port == 0 ? host : where.host, rpc_->port()), options_.tls});
+  return options_.metrics.empty() ? OkStatus() : ListenForMetrics();
+}
+
+Status Server::ListenForMetrics() {
+  const std::string& given = options_.metrics;
+  const bool is_port = given.find(':') == std::string::npos;
+  Result<HostPort> where = ParseHostPort(is_port ? StrCat("127.0.0.1:", given) : given);
+  if (!where.ok()) {
+    return InvalidArgument("expected PORT or HOST:PORT for metrics (--metrics), got '", given,
+                           "': ", where.status().message());
+  }
+  ASSIGN_OR_RETURN(metrics_, HttpResponder::Start(*where, "/metrics",
+                                                  [this] { return MetricsText(Metrics()); }));
+  metrics_address_ = metrics_->address();
   return OkStatus();
 }
 
@@ -164,6 +179,7 @@ void Server::Stop() {
     stops_already = std::exchange(stopping_, true);
   }
   if (stops_already) return stopped_.Wait();
+  metrics_.reset();
   master_.CloseAll();
   worker_.Stop(Cancelled("the server of ", peers_.self(), " is stopping"));
   if (rpc_ != nullptr) rpc_->Stop(kGrace);
@@ -173,17 +189,30 @@ void Server::Stop() {
   stopped_.Notify();
 }
 
-std::string Server::Dump() {
-  return MakeDump({.task = peers_.self(),
-                   .steps = worker_.steps(),
-                   .channels = channel_steps_,
-                   .environment = *environment_,
-                   .health = worker_.health(),
-                   .calls = calls_});
+DumpSources Server::Sources() {
+  return {.task = peers_.self(),
+          .steps = worker_.steps(),
+          .channels = channel_steps_,
+          .environment = *environment_,
+          .health = worker_.health(),
+          .calls = calls_};
+}
+
+std::string Server::Dump() { return MakeDump(Sources()); }
+
+TaskMetrics Server::Metrics() {
+  return ReadMetrics({.now = Sources(),
+                      .steps = master_.steps(),
+                      .parts = worker_.parts(),
+                      .peers = peers_,
+                      .sessions = master_.num_sessions(),
+                      .graphs = worker_.num_graphs(),
+                      .begun = begun_});
 }
 
 void Server::Handle(std::shared_ptr<IncomingCall> call) {
   if (call->method() == kDumpMethod) return call->Answer(Dump());
+  if (call->method() == kMetricsMethod) return call->Answer(MetricsJson(Metrics()));
   call = calls_.Track(std::move(call));
   const MethodName name = Split(call->method());
   if (name.service == "WorkerService" && !Worker::Blocks(name.method)) return Answer(call);
@@ -264,8 +293,10 @@ Status Server::ServeByChannel(const Message& request, const Message& response) {
     if (counted.number > options_.max_waiting_calls) {
       return TooManyCalls(options_.max_waiting_calls);
     }
-    return RunCallableByChannel(*prepared.callable, prepared.feeds.size(), prepared.num_fetches, to,
-                                step, how, channel_steps_.hub());
+    StepCounter::Open open(master_.steps());
+    return open.End(RunCallableByChannel(*prepared.callable, prepared.feeds.size(),
+                                         prepared.num_fetches, to, step, how,
+                                         channel_steps_.hub()));
   };
   channel_steps_.AddPlan(hello->token, static_cast<uint64_t>(number),
                          {std::make_shared<ChannelEdges>(), run});

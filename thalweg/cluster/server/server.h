@@ -22,7 +22,9 @@
 
 #include "thalweg/base/notification.h"
 #include "thalweg/cluster/channels/channel_manager.h"
+#include "thalweg/cluster/debug/http_responder.h"
 #include "thalweg/cluster/debug/open_calls.h"
+#include "thalweg/cluster/debug/task_metrics.h"
 #include "thalweg/cluster/master/master.h"
 #include "thalweg/cluster/peers/worker_clients.h"
 #include "thalweg/cluster/spec/cluster_spec.h"
@@ -57,6 +59,9 @@ struct ServerOptions {
   ChannelUse channels = ChannelUse::kAny;
   HealthOptions health;            // when a task is taken for lost, a step for stuck
   EnvironmentOptions environment;  // job and task are set from here
+  // PORT or HOST:PORT where GET /metrics tells the task's numbers to Prometheus, unencrypted; PORT
+  // alone is on loopback, and 0 is a free one. Empty: nowhere.
+  std::string metrics;
   // A ConfigProto's bytes: what it sets counts in every session, before the session's own.
   std::string session_config;
 };
@@ -81,11 +86,17 @@ class Server {
   void Stop() EXCLUDES(mutex_);
   // What the task does now, as JSON (debug/dump.h).
   std::string Dump() EXCLUDES(mutex_);
+  // What it tells in numbers (debug/task_metrics.h).
+  TaskMetrics Metrics();
+  // "HOST:PORT" where it answers GET /metrics; empty: nowhere.
+  const std::string& metrics_address() const { return metrics_address_; }
   // Waits for Stop(); false when the deadline passed first.
   bool Join(Deadline deadline) { return stopped_.WaitUntil(environment_->clock(), deadline); }
 
  private:
+  DumpSources Sources();
   Status Listen();
+  Status ListenForMetrics();
   Status CheckSize(std::string_view method, const IncomingCall& call) const;
   Result<OwnedMessage> Read(std::string_view method, const MessageDescriptor& type,
                             const IncomingCall& call) const;
@@ -107,7 +118,9 @@ class Server {
   const ServerOptions options_;
   const TlsTexts tls_;
   const std::shared_ptr<Environment> environment_;
+  const Clock::TimePoint begun_;
   std::string target_;
+  std::string metrics_address_;
   WorkerClients peers_;
   StepService channel_steps_;
   ChannelManager channels_;
@@ -120,6 +133,7 @@ class Server {
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::atomic<int> num_channel_calls_{0};
   Notification stopped_;
+  std::unique_ptr<HttpResponder> metrics_;  // reads the others
 };
 
 }  // namespace thalweg

@@ -121,13 +121,13 @@ Status ChannelRendezvous::PushEdge(uint64_t step, const ChannelEdge& edge, uint6
                   .iteration = tag & UINT32_MAX,
                   .dead = delivery.dead};
   if (delivery.dead) {
-    edge.connection->channel().Push(head, Tensor());
+    edge.connection->Push(head, Tensor());
     return OkStatus();
   }
   Tensor& tensor = delivery.tensor;
   head.dtype = tensor.dtype();
   head.shape = tensor.shape();
-  edge.connection->channel().Push(head, std::move(tensor));
+  edge.connection->Push(head, std::move(tensor));
   return OkStatus();
 }
 

@@ -39,6 +39,7 @@ StepSnapshot RpcStepRendezvous::Describe(Clock::TimePoint now) {
   StepSnapshot snapshot{.id = id_, .way = "calls", .age = now - made_};
   snapshot.values = here_.Describe(kShownValues, &snapshot.events);
   AppendAsked(&snapshot);
+  snapshot.num_asked = snapshot.asked.size();
   MutexLock lock(mutex_);
   snapshot.session = session_;
   snapshot.begun = begun_;
@@ -63,6 +64,7 @@ StepSnapshot ChannelRendezvous::Describe() {
     for (size_t i = 0; i < places_.size(); ++i) add(static_cast<uint32_t>(i), places_[i]);
     for (const auto& [where, place] : looped_) add(where.first, place);
   }
+  snapshot.num_asked = snapshot.asked.size();
   ShortenLines(&snapshot.asked);
   ShortenLines(&snapshot.values);
   return snapshot;

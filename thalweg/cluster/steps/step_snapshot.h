@@ -29,6 +29,7 @@ struct StepSnapshot {
   bool begun = false;  // a part runs here; else only values of it have come or were asked for
   std::chrono::nanoseconds age{0};
   std::vector<std::string> asked = {};   // "WHAT of TASK": what other tasks owe it
+  size_t num_asked = 0;                  // of them, where not all are told
   std::vector<std::string> values = {};  // what lies here, or is awaited within the task
   uint64_t events = 0;                   // rises when a value moves
 };

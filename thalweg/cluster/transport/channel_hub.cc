@@ -38,7 +38,8 @@ void ChannelHub::SetConnections(std::shared_ptr<const Connections> connections) 
 }
 
 std::shared_ptr<Connection> ChannelHub::Add(std::string peer, std::unique_ptr<Channel> channel) {
-  auto connection = std::make_shared<Connection>(std::move(peer), std::move(channel), handler_);
+  auto connection =
+      std::make_shared<Connection>(std::move(peer), std::move(channel), handler_, traffic_);
   connection->channel().OnArrival([this] { OnDoorbell(); });
   {
     MutexLock lock(mutex_);

@@ -33,6 +33,7 @@
 #include "thalweg/base/idle_poller.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/thread.h"
+#include "thalweg/cluster/counters/traffic_counter.h"
 #include "thalweg/cluster/transport/channel.h"
 #include "thalweg/cluster/transport/futex.h"
 
@@ -52,8 +53,13 @@ class ConnectionHandler {
 // A channel and who is at its other end.
 class Connection : public ChannelSink, public std::enable_shared_from_this<Connection> {
  public:
-  Connection(std::string peer, std::unique_ptr<Channel> channel, ConnectionHandler& handler)
-      : peer_(std::move(peer)), channel_(std::move(channel)), handler_(handler) {}
+  // `traffic`: counts what goes through it; null: nobody asks.
+  Connection(std::string peer, std::unique_ptr<Channel> channel, ConnectionHandler& handler,
+             std::shared_ptr<TrafficCounter> traffic = nullptr)
+      : peer_(std::move(peer)),
+        channel_(std::move(channel)),
+        handler_(handler),
+        traffic_(std::move(traffic)) {}
   const std::string& peer() const { return peer_; }
   Channel& channel() { return *channel_; }
   // The incarnation of the task at the other end, where it has said it.
@@ -70,10 +76,15 @@ class Connection : public ChannelSink, public std::enable_shared_from_this<Conne
   uint64_t features() const { return features_.load(std::memory_order_relaxed); }
   void set_features(uint64_t features) { features_.store(features, std::memory_order_relaxed); }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
+  void Push(const TensorHead& head, Tensor tensor) {
+    if (traffic_ != nullptr && !head.dead) traffic_->AddSent(tensor.bytes());
+    channel_->Push(head, std::move(tensor));
+  }
 
   void OnControl(std::string_view message) override { handler_.OnControl(*this, message); }
   Result<Tensor> OnHead(const TensorHead& head) override { return handler_.OnHead(*this, head); }
   void OnTensor(const TensorHead& head, Tensor tensor) override {
+    if (traffic_ != nullptr && !head.dead) traffic_->AddReceived(tensor.bytes());
     handler_.OnTensor(*this, head, std::move(tensor));
   }
   void OnClosed(const Status& why) override {
@@ -85,6 +96,7 @@ class Connection : public ChannelSink, public std::enable_shared_from_this<Conne
   const std::string peer_;
   const std::unique_ptr<Channel> channel_;
   ConnectionHandler& handler_;
+  const std::shared_ptr<TrafficCounter> traffic_;
   std::atomic<uint64_t> incarnation_{0};
   std::atomic<uint64_t> features_{0};
   std::atomic<bool> closed_{false};
@@ -110,6 +122,13 @@ class ChannelHub : public IdlePoller {
   // Called by the hub some ten times a second while there are connections.
   void OnTick(std::function<void()> tick) { tick_ = std::move(tick); }
   void Stop() EXCLUDES(mutex_);
+
+  // The bytes of all tensors that went through its channels.
+  const TrafficCounter& traffic() const { return *traffic_; }
+  size_t num_open() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return connections_->size();
+  }
 
  private:
   using Connections = std::vector<std::shared_ptr<Connection>>;
@@ -154,6 +173,7 @@ class ChannelHub : public IdlePoller {
   void AddThread() REQUIRES(mutex_);
 
   ConnectionHandler& handler_;
+  const std::shared_ptr<TrafficCounter> traffic_ = std::make_shared<TrafficCounter>();
   std::function<void()> tick_;
   // A thread that looks disarms the channels meanwhile, so that nobody is woken for what it takes
   // itself, and arms them again at the end.

@@ -76,6 +76,7 @@ Worker::Worker(std::shared_ptr<Environment> environment, WorkerClients& peers,
       channels_(channels),
       limits_(limits),
       steps_(peers, environment_->allocator(), environment_->clock()),
+      parts_(environment_->clock()),
       reports_(*environment_, steps_, channels_.steps()),
       collectives_(*environment_, peers),
       health_(peers, environment_->clock(), health,
@@ -383,7 +384,8 @@ Status Worker::RunPart(const RegisteredGraph& graph, RpcStepRendezvous& step,
   const ScopedCancellation outside(call.cancellation,
                                    [&ends](const Status& why) { ends.Cancel(why); });
   run.cancellation = &ends;
-  Status status = graph.plan->prepared->Run(run);
+  StepCounter::Open open(parts_);
+  Status status = open.End(graph.plan->prepared->Run(run));
   if (!status.ok()) step.Abort(status);  // who waits for a tensor of this part gets the reason
   return status;
 }

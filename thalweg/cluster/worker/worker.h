@@ -24,6 +24,7 @@
 #include "thalweg/cluster/channels/channel_manager.h"
 #include "thalweg/cluster/collectives/collective_leader.h"
 #include "thalweg/cluster/collectives/collective_rendezvous.h"
+#include "thalweg/cluster/counters/step_counter.h"
 #include "thalweg/cluster/health/health.h"
 #include "thalweg/cluster/peers/method_table.h"
 #include "thalweg/cluster/peers/session_cluster.h"
@@ -58,6 +59,12 @@ class Worker {
   // The steps of this task, also those of its own master.
   RpcStepTable& steps() { return steps_; }
   Health& health() { return health_; }
+  // The parts of steps that masters had run here: not of partial runs.
+  const StepCounter& parts() const { return parts_; }
+  size_t num_graphs() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return graphs_.size();
+  }
   // The heartbeats of a master here whose session brings its own cluster.
   std::shared_ptr<Health> MakeMasterHealth(std::shared_ptr<SessionCluster> cluster);
   // Who leads groups of collective operations where a session does not say.
@@ -132,6 +139,7 @@ class Worker {
   ChannelManager& channels_;
   const ServiceLimits limits_;
   RpcStepTable steps_;
+  StepCounter parts_;
   StepReports reports_;
   CollectiveRendezvous collectives_;  // asks the reports
   CollectiveLeader leader_;

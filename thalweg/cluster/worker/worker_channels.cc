@@ -35,11 +35,12 @@ Status Worker::RunByChannel(const RegisteredGraph& graph, ChannelRendezvous& ste
   run.cancellation = &step.cancellation();
   run.idle = &channels_.steps().hub();
   run.allocator = channels_.step_allocator();
-  if (!how.trace.any()) return graph.plan->prepared->Run(run);
+  StepCounter::Open open(parts_);
+  if (!how.trace.any()) return open.End(graph.plan->prepared->Run(run));
   StepStats stats;
   run.stats = &stats;
   step.NoteTransfers(&steps_.transfers());
-  RETURN_IF_ERROR(graph.plan->prepared->Run(run));
+  RETURN_IF_ERROR(open.End(graph.plan->prepared->Run(run)));
   steps_.transfers().MoveTo(run.step_id, &stats);
   how.told = EncodeStepStats(stats);
   return OkStatus();
