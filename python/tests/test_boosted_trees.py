@@ -131,9 +131,159 @@ def test_arguments_that_cannot_be(tmp_path):
         tw.estimator.BoostedTreesRegressor(_columns(), 0)
     with pytest.raises(ValueError, match="For now only one dimensional outputs"):
         tw.estimator.BoostedTreesClassifier(_columns(), 1, n_classes=3)
-    plain = tw.estimator.BoostedTreesRegressor([tw.feature_column.numeric_column("f0")], 1, str(tmp_path))
-    with pytest.raises(ValueError, match="only bucketized_column and indicator column are supported"):
+    words = tw.feature_column.categorical_column_with_vocabulary_list("word", ["bad", "good", "ok"])
+    plain = tw.estimator.BoostedTreesRegressor([tw.feature_column.embedding_column(words, 2)], 1, str(tmp_path))
+    with pytest.raises(ValueError, match="only numeric_column, bucketized_column and indicator_column are supported"):
         plain.train(_input(NUMBERS), steps=1)
+
+
+def _sixty():
+    """(features, classes, numbers), random ones that TensorFlow 1.15 was given too."""
+    draw = np.random.RandomState(7)
+    age, two = draw.randn(60).astype(np.float32), draw.randn(60).astype(np.float32)
+    word = draw.choice(["a", "b", "c"], 60)
+    classes = ((age + two * .7 + (word == "b") * .8 + .2 * draw.randn(60)) > 0).astype("i")
+    return {"age": age, "two": two, "word": word}, classes, (age * 2 - two + (word == "c")).astype(np.float32)
+
+
+def _sixty_columns():
+    fc = tw.feature_column
+    return [fc.bucketized_column(fc.numeric_column("age"), [-1.0, -.3, 0.0, .5, 1.0]),
+            fc.bucketized_column(fc.numeric_column("two"), [-.5, 0.0, .5]),
+            fc.indicator_column(fc.categorical_column_with_vocabulary_list("word", ["a", "b", "c"]))]
+
+
+def _whole(labels):
+    return lambda: tw.data.Dataset.from_tensors((_sixty()[0], labels)).repeat()
+
+
+def _first_three():
+    return tw.data.Dataset.from_tensors({name: values[:3] for name, values in _sixty()[0].items()})
+
+
+def _explained(model, *keys):
+    return list(model.experimental_predict_with_explanations(_first_three, *keys))
+
+
+def test_a_classifier_is_explained_as_1_15_explains_it(tmp_path):
+    model = tw.estimator.BoostedTreesClassifier(_sixty_columns(), 1, str(tmp_path), n_trees=3, max_depth=2, center_bias=True)
+    model.train(_whole(_sixty()[1]), max_steps=100)
+    rows = _explained(model)
+    np.testing.assert_allclose([r["probabilities"][1] for r in rows], [0.77638054, 0.45345649, 0.77638054], atol=1e-6)
+    np.testing.assert_allclose([r["bias"] for r in rows], [0.63333332] * 3, atol=1e-6)
+    # The largest comes first, whichever its sign.
+    assert [list(r["dfc"]) for r in rows] == [["age_bucketized", "two_bucketized", "word"]] * 3
+    np.testing.assert_allclose([list(r["dfc"].values()) for r in rows], [
+        [0.07262398, 0.07042327, 0.0], [-0.11367596, -0.04606588, -0.02013498], [0.07262398, 0.07042327, 0.0]], atol=1e-6)
+    assert all(abs(r["bias"] + sum(r["dfc"].values()) - r["probabilities"][1]) < 1e-6 for r in rows)
+    assert [sorted(r) for r in _explained(model, ["probabilities"])] == [["bias", "dfc", "probabilities"]] * 3
+    found = model.experimental_feature_importances()
+    assert list(found) == ["age_bucketized", "two_bucketized", "word"]
+    np.testing.assert_allclose(list(found.values()), [0.84376305, 0.51390754, 0.14553567], rtol=1e-5)
+    np.testing.assert_allclose(list(model.experimental_feature_importances(normalize=True).values()),
+                               [0.56130890, 0.34187427, 0.09681683], rtol=1e-5)
+
+
+def test_a_regressor_is_explained_as_1_15_explains_it(tmp_path):
+    model = tw.estimator.BoostedTreesRegressor(_sixty_columns(), 1, str(tmp_path), n_trees=3, max_depth=2, center_bias=True,
+                                               pruning_mode="post", tree_complexity=.01)
+    model.train(_whole(_sixty()[2]), max_steps=100)
+    rows = _explained(model)
+    np.testing.assert_allclose([r["predictions"][0] for r in rows], [1.08905697, -0.05277754, -0.05277754], atol=1e-5)
+    assert dict(rows[0]["dfc"]) == pytest.approx({"age_bucketized": 0.73361871, "word": 0.25593239, "two_bucketized": 0.0}, abs=1e-5)
+    assert rows[0]["bias"] == pytest.approx(0.09950586, abs=1e-5)
+    assert dict(model.experimental_feature_importances()) == pytest.approx(
+        {"age_bucketized": 16.29586256, "word": 1.14711571, "two_bucketized": 0.38185668}, rel=1e-5)
+
+
+def test_what_cannot_be_explained_says_why(tmp_path):
+    make = tw.estimator.BoostedTreesClassifier
+    with pytest.raises(ValueError, match="center_bias must be enabled during estimator instantiation"):
+        _explained(make(_sixty_columns(), 1, str(tmp_path / "plain")))
+    with pytest.raises(ValueError, match="nothing to explain: no checkpoint is in .*untrained"):
+        _explained(make(_sixty_columns(), 1, str(tmp_path / "untrained"), center_bias=True))
+    with pytest.raises(ValueError, match="no importances: no checkpoint is in"):
+        make(_sixty_columns(), 1, str(tmp_path / "untrained")).experimental_feature_importances()
+    model = make(_sixty_columns(), 1, str(tmp_path / "stumps"), n_trees=1, max_depth=1, tree_complexity=1e6, pruning_mode="pre")
+    model.train(_whole(_sixty()[1]), max_steps=1)
+    assert set(model.experimental_feature_importances().values()) == {0.0}
+    with pytest.raises(ValueError, match="normalize feature importances"):
+        model.experimental_feature_importances(normalize=True)
+    loss = tw.estimator.BoostedTreesEstimator(_sixty_columns(), 1, tw.estimator.PoissonRegressionHead(), str(tmp_path / "poisson"),
+                                              n_trees=1, max_depth=1, center_bias=True)
+    loss.train(_whole(_sixty()[1].astype(np.float32)), max_steps=3)
+    with pytest.raises(ValueError, match="of a PoissonRegressionHead are not explained"):
+        _explained(loss)
+
+
+class _Steps(tw.train.SessionRunHook):
+    """Notes (global step, whether a bias is still sought, whether there are boundaries) after each step."""
+
+    def __init__(self):
+        self.seen = []
+
+    def before_run(self, run_context):
+        named = {v.op.name: v for v in tw.global_variables()}
+        return tw.train.SessionRunArgs([named[n] for n in ("global_step", "boosted_trees/center_bias_needed",
+                                                           "boosted_trees/are_boundaries_ready")])
+
+    def after_run(self, run_context, run_values):
+        self.seen.append(tuple(int(v) for v in run_values.results))
+
+
+@pytest.mark.parametrize("batches, center_bias, logits, steps", [
+    (1, False, [0.89579695, -0.25668365, 0.89579695], [(0, 0, 0), *((i, 0, 1) for i in range(6))]),
+    (2, False, [0.89579695, -0.25668365, 0.89579695], [(0, 0, 0), (0, 0, 0), *((i, 0, 1) for i in range(12))]),
+    (1, True, [1.26732361, 0.02583931, 1.26732361], [(0, 1, 0), (0, 1, 1), (1, 1, 1), (2, 1, 1), *((i, 0, 1) for i in range(3, 9))])])
+def test_numbers_get_their_boundaries_as_in_1_15(batches, center_bias, logits, steps, tmp_path):
+    features, classes, _ = _sixty()
+    columns = [tw.feature_column.numeric_column("age"), *_sixty_columns()[1:]]
+    model = tw.estimator.BoostedTreesClassifier(columns, batches, str(tmp_path), n_trees=3, max_depth=2, center_bias=center_bias)
+    seen = _Steps()
+    model.train(lambda: tw.data.Dataset.from_tensor_slices((features, classes)).batch(60 // batches).repeat(), max_steps=100, hooks=[seen])
+    # A session that fetches a variable beside the step that changes it may see either value.
+    assert len(seen.seen) == len(steps) and [s[0] for s in seen.seen if s[2]][-1] in (steps[-1][0], steps[-1][0] + 1)
+    assert model.get_variable_value("global_step") == steps[-1][0] + 1
+    np.testing.assert_array_equal(model.get_variable_value("boosted_trees/QuantileAccumulator:0_bucket_boundaries_0"), np.sort(features["age"]))
+    np.testing.assert_allclose([r["logits"][0] for r in model.predict(_first_three)], logits, atol=1e-6)
+    if not center_bias:
+        assert dict(model.experimental_feature_importances()) == pytest.approx(
+            {"age": 0.90877654, "two_bucketized": 0.35108545, "word": 0.09170755}, rel=1e-5)
+
+
+def test_numbers_of_one_column_are_features_of_their_own(tmp_path):
+    draw = np.random.RandomState(3)
+    z, a, m = (draw.randn(1000, *shape).astype(np.float32) for shape in ((), (), (2,)))
+    features = {"a": a[:90], "m": m[:90], "w": draw.rand(1000).astype(np.float32)[:90]}
+    classes = ((z + a * .7 + m[:, 1] + .2 * draw.randn(1000)) > 0).astype("i")
+    fc = tw.feature_column
+    columns = [fc.numeric_column("m", shape=(2,)), fc.bucketized_column(fc.numeric_column("a"), [-.5, 0.0, .5])]
+    model = tw.estimator.BoostedTreesClassifier(columns, 1, str(tmp_path / "90"), n_trees=2, max_depth=2)
+    model.train(lambda: tw.data.Dataset.from_tensors((features, classes[:90])).repeat(), max_steps=100)
+    three = {name: values[:3] for name, values in features.items()}
+    np.testing.assert_allclose([r["logits"][0] for r in model.predict(lambda: tw.data.Dataset.from_tensors(three))],
+                               [0.12928936, 0.44688112, 0.03895203], atol=1e-6)
+    # More values than boundaries, of which 1.15 loses its memory.
+    weighed = tw.estimator.BoostedTreesClassifier(columns, 1, str(tmp_path / "all"), n_trees=2, max_depth=2, weight_column="w")
+    whole = {"a": a, "m": m, "w": np.arange(1000, dtype=np.float32)}
+    weighed.train(lambda: tw.data.Dataset.from_tensors((whole, classes)).repeat(), max_steps=100)
+    boundaries = weighed.get_variable_value("boosted_trees/QuantileAccumulator:0_bucket_boundaries_0")
+    assert 90 <= len(boundaries) <= 101 and np.all(np.diff(boundaries) > 0)
+    assert weighed.evaluate(lambda: tw.data.Dataset.from_tensors((whole, classes)))["accuracy"] > 0.7
+
+
+def test_trees_that_are_grown_in_memory_are_those_of_1_15(tmp_path):
+    features, classes, numbers = _sixty()
+    grow = tw.contrib.estimator.boosted_trees_classifier_train_in_memory
+
+    def examples():
+        return tw.data.Dataset.zip((tw.data.Dataset.from_tensors(features), tw.data.Dataset.from_tensors(classes)))
+    for name, given in (("dataset", examples), ("tensors", lambda: (dict(features), classes))):
+        model = grow(given, _sixty_columns(), str(tmp_path / name), n_trees=3, max_depth=2, center_bias=True)
+        np.testing.assert_allclose([r["logits"][0] for r in model.predict(_first_three)], [1.24469721, -0.18671453, 1.24469721], atol=1e-6)
+    model = tw.contrib.estimator.boosted_trees_regressor_train_in_memory(
+        lambda: (dict(features), numbers), _sixty_columns(), str(tmp_path / "numbers"), n_trees=3, max_depth=2, center_bias=True)
+    np.testing.assert_allclose([r["predictions"][0] for r in model.predict(_first_three)], [1.08905697, -0.05277754, -0.05277754], atol=1e-5)
 
 
 with open(os.path.join(os.path.dirname(__file__), "boosted_trees_recorded.json"), encoding="utf-8") as recorded:

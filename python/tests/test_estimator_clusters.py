@@ -126,19 +126,21 @@ def test_a_master_trains_and_measures(tmp_path):
     assert os.listdir(tmp_path / "model" / "eval") and os.listdir(tmp_path / "model" / "export" / "final")
 
 
-def test_boosted_trees_grow_in_a_cluster(tmp_path):
+@pytest.mark.parametrize("column, least", [('fc.bucketized_column(fc.numeric_column("y"), [-0.5, 0.0, 0.5])', 1.0),
+                                           ('fc.numeric_column("y")', 0.9)])  # no quantile is 0 itself
+def test_boosted_trees_grow_in_a_cluster(column, least, tmp_path):
     first, last = PROGRAM.index("    model = tf.estimator.DNN"), PROGRAM.index("    result = tf.estimator")
     program = (PROGRAM[:first] + """
     features = {"y": features["x"][:, :1]}
     labels = (features["y"][:, 0] > 0).astype(np.int32)
     measuring = tf.estimator.inputs.numpy_input_fn(features, labels, shuffle=False)
-    column = fc.bucketized_column(fc.numeric_column("y"), [-0.5, 0.0, 0.5])
+    column = COLUMN
     model = tf.estimator.BoostedTreesClassifier([column], n_batches_per_layer=1, n_trees=5, max_depth=2, config=config)
     exporter = None
-""" + PROGRAM[last:]).replace("max_steps=60", "max_steps=10")
+""" + PROGRAM[last:]).replace("max_steps=60", "max_steps=10").replace("COLUMN", column)
     said = run_tasks(tmp_path, program, [("chief", 0), ("worker", 0), ("ps", 0), ("evaluator", 0)])
     assert set(said[0]["places"].values()) == {"/job:ps/task:0"}
-    assert measured_at(tmp_path / "model" / "eval", 10)["accuracy"] == 1.0
+    assert measured_at(tmp_path / "model" / "eval", 10)["accuracy"] >= least
 
 
 @pytest.mark.parametrize(("job", "grows"), [("chief", True), ("worker", False)])
