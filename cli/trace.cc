@@ -199,6 +199,7 @@ void AddTrace(CLI::App& app) {
       add("view", "Writes a page for a browser, in one file: stalls marked, zoom to each node");
   add_out(viewing, "The file (FILE.html)");
   viewing->callback([args] { ViewTrace(*args); });
+  AddTraceMemory(*all);
   CLI::App* const exporting = add("export", "Writes the trace for other viewers");
   exporting->add_flag("--chrome", args->chrome,
                       "JSON for chrome://tracing and ui.perfetto.dev (the only format)");

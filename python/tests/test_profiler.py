@@ -145,15 +145,20 @@ def test_bytes_that_no_step_has_are_told(monkeypatch):
     said = []
     monkeypatch.setattr(model_analyzer.logging, "log_first_n", lambda level, text, n: said.append((text, n)))
     with tf.Graph().as_default() as graph:
-        metadata = traced()
+        whole = traced()
+        metadata = tf.RunMetadata.FromString(whole.SerializeToString())
+        for run in (run for device in metadata.step_stats.dev_stats for run in device.node_stats):
+            for field in ("memory", "output", "memory_stats"):
+                run.ClearField(field)
         tf.profiler.profile(graph, metadata, cmd="op", options=BUILDER().with_empty_output().build())
         options = BUILDER(BUILDER.time_and_memory()).with_empty_output().build()
         tf.profiler.profile(graph, cmd="op", options=options)
         assert said == [], "neither where no bytes are selected nor without steps"
         tf.profiler.profile(graph, metadata, cmd="op", options=options)
-        assert said == [("Bytes are shown as 0: no traced step has any, as traces of thalweg hold no memory.", 1)]
+        assert said == [("Bytes are shown as 0: no traced step tells of memory.", 1)]
         metadata.step_stats.dev_stats[0].node_stats[0].memory.add(total_bytes=16)
         assert tf.profiler.profile(graph, metadata, cmd="op", options=options).total_requested_bytes == 16
+        assert tf.profiler.profile(graph, whole, cmd="op", options=options).total_requested_bytes > 16
         assert len(said) == 1
 
 

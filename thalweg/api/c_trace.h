@@ -28,6 +28,11 @@ TW_EXPORT TwBuffer* tw_trace_compare(const char* const* before, int32_t n_before
 TW_EXPORT TwBuffer* tw_trace_chrome(const char* const* paths, int32_t n, TwStatus* status);
 /* All steps, the slowest analyzed, as one HTML page that needs nothing else. */
 TW_EXPORT TwBuffer* tw_trace_page(const char* const* paths, int32_t n, TwStatus* status);
+/* What held the memory of one step, as JSON: for each device its peak, by kind and by node, and a
+ * curve; what grew from step to step. `step`: its number in order of time; -1: the one with the
+ * highest peak. INVALID_ARGUMENT where no node tells of memory. */
+TW_EXPORT TwBuffer* tw_trace_memory(const char* const* paths, int32_t n, int64_t step,
+                                    TwStatus* status);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -12,14 +12,17 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "thalweg/executor/frames.h"
 #include "thalweg/executor/node_error.h"
 #include "thalweg/executor/propagation.h"
+#include "thalweg/executor/value_record.h"
 #include "thalweg/kernel/caught_exception.h"
 #include "thalweg/kernel/waiting_kernel.h"
 #include "thalweg/tensor/text_heap.h"
+#include "thalweg/tensor/traced_allocator.h"
 #include "thalweg/tensor/uncounted_bytes.h"
 
 namespace thalweg {
@@ -88,9 +91,9 @@ class NodeRunner : public Propagation<kParallel> {
     const Instr& instr = plan_.code[state.instr];
     Enter(iteration, unit);
     unit_ = state.unit;
-    if constexpr (kTrace) Record(instr, state.start_nanos);
     const Operand* operands = OperandsOf(instr);
     context_.SetOperands(operands, static_cast<int>(instr.inputs), static_cast<int>(instr.outputs));
+    if constexpr (kTrace) Record(instr, state.start_nanos);
     if (!ended.status.ok()) {
       Fail(instr, ended.status);
     } else if (!AcceptOutputs(instr, context_.num_outputs()) ||
@@ -127,8 +130,9 @@ class NodeRunner : public Propagation<kParallel> {
     this->DrainSections();
     if constexpr (kTrace) {
       // Behind Leave() the step, and with it the trace, may be over.
-      if (!records_.empty()) step_.args().trace->Add(records_);
+      if (!records_.empty()) step_.args().trace->Add(records_, &values_);
       records_.clear();
+      values_.clear();
     }
     Iteration& iteration = *std::exchange(current_, nullptr);
     this->Leave(iteration, ended - gained_);
@@ -252,6 +256,7 @@ class NodeRunner : public Propagation<kParallel> {
     int64_t start = 0;
     if constexpr (kTrace) start = step_.args().trace->Start(instr.node);
     {
+      const CallScope called(instr);
       const Status status = instr.kernel->Compute(context_);
       if constexpr (kTrace) Record(instr, start);
       if (!status.ok()) [[unlikely]] {
@@ -325,6 +330,7 @@ class NodeRunner : public Propagation<kParallel> {
     int64_t start = 0;
     if constexpr (kTrace) start = step_.args().trace->Start(instr.node);
     auto* const kernel = static_cast<WaitingKernel*>(instr.kernel);
+    const CallScope called(instr);
     const std::optional<Status> status =
         step_.args().is_repeated ? kernel->TryRepeated(context_) : kernel->TryCompute(context_);
     if (!status.has_value()) return Outcome::kSuspended;
@@ -356,6 +362,7 @@ class NodeRunner : public Propagation<kParallel> {
     if (gained_ != 0) this->AddOutstanding(iteration, std::exchange(gained_, 0));
     auto* kernel = static_cast<AsyncKernel*>(instr.kernel);
     Done done(&step_, reinterpret_cast<uint64_t>(&state));
+    const CallScope called(instr);
     try {
       kernel->ComputeAsync(state.context, std::move(done));
     } catch (...) {
@@ -513,6 +520,11 @@ class NodeRunner : public Propagation<kParallel> {
   // --- Errors and traces
 
   Outcome Fail(const Instr& instr, const Status& status) {
+    if (RanOutOfMemory(status) && step_.held().Begin(*step_context_)) {
+      Tensor* const registers = unit_registers_ != nullptr ? unit_registers_ : registers_;
+      step_.held().AddRegisters(plan_, current_->code->units[unit_],
+                                static_cast<uint32_t>(&instr - plan_.code.data()), registers);
+    }
     const Operand* operands = OperandsOf(instr);
     std::vector<const Tensor*> inputs;
     const bool has_inputs = instr.opcode != Opcode::kSignal && instr.opcode != Opcode::kSignalLive;
@@ -521,13 +533,25 @@ class NodeRunner : public Propagation<kParallel> {
     return Outcome::kFailed;
   }
 
+  // What its kernel allocates is known to be the node's, where that is traced.
+  struct NoNode {
+    explicit NoNode(const Instr& /*instr*/) {}
+  };
+  struct TracedCall : TracedNode {
+    explicit TracedCall(const Instr& instr) : TracedNode(static_cast<int>(instr.node)) {}
+  };
+  using CallScope = std::conditional_t<kTrace, TracedCall, NoNode>;
+
+  // What the kernel has made, which context_ has the operands of.
   void Record(const Instr& instr, int64_t start) {
     if (start == StepTrace::kUntimed) return;
-    records_.push_back({.node = static_cast<int>(instr.node),
-                        .thread = thread_,
-                        .tag = tag_,
-                        .start_nanos = start,
-                        .end_nanos = step_.args().trace->NowNanos()});
+    const StepTrace& trace = *step_.args().trace;
+    NodeRecord& record = records_.emplace_back(NodeRecord{.node = static_cast<int>(instr.node),
+                                                          .thread = thread_,
+                                                          .tag = tag_,
+                                                          .start_nanos = start,
+                                                          .end_nanos = trace.NowNanos()});
+    if (trace.traces_values()) record.values = RecordValues(context_, &values_);
   }
 
   const int thread_;
@@ -540,6 +564,7 @@ class NodeRunner : public Propagation<kParallel> {
   CalledNodes::Place* called_ = &nowhere_;
   Tensor* unit_registers_ = nullptr;  // set while loops have windows of their own
   std::vector<NodeRecord> records_;
+  std::vector<ValueRecord> values_;  // of those records
 };
 
 }  // namespace thalweg

@@ -322,12 +322,19 @@ class Propagation {
       if (ended.next_sent[next] == 0) DeadToMerge(*following, frame.code->nexts[next].merge);
     }
     DrainSections();
+    NoteHeld(ended);
     StepState::Sweep(ended);
     {
       StepLock<kParallel> lock(frame.mutex);
       frame.free.emplace_back(&ended);
     }
     return AddOutstanding(*following, -1) == 0 ? following : nullptr;
+  }
+
+  // What is left in an iteration of a step that found no room is said.
+  void NoteHeld(const Iteration& ended) {
+    if (!step_.held().wanted()) return;
+    step_.held().AddSlots(plan_, ended.frame_number, ended.slots());
   }
 
   Iteration* EndFrame(Iteration& last) {
@@ -338,6 +345,7 @@ class Propagation {
       sections_.push_back({&parent, frame.code->exits[exit].section, true});
     }
     DrainSections();
+    NoteHeld(last);
     StepState::Sweep(last);
     {
       StepLock<kParallel> lock(frame.mutex);

@@ -132,6 +132,10 @@ Status StepState::End() {
     skipped_.store(false, std::memory_order_relaxed);
     KeepFirstError(cancellation_->Reason(), &status);
   }
+  if (held_.wanted()) [[unlikely]] {
+    held_.AddSlots(plan_, 0, root_.slots());
+    status = held_.Explain(status, plan_.program, args_->contexts[0]->resources);
+  }
   for (size_t f = 0; f < plan_.fetches.size() && status.ok(); ++f) {
     const FetchCode& fetch = plan_.fetches[f];
     const Operand operand{fetch.operand};

@@ -25,6 +25,7 @@
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/executor/executor.h"
+#include "thalweg/executor/held_values.h"
 #include "thalweg/executor/plan.h"
 #include "thalweg/executor/ready_queue.h"
 
@@ -170,6 +171,8 @@ class StepState : public DoneSink, public WorkQueue {
   void MarkSkipped() { skipped_.store(true, std::memory_order_relaxed); }
   // The first one wins and stops the step.
   void Fail(Status status) EXCLUDES(mutex_);
+  // For an error that says what held the memory.
+  HeldValues& held() { return held_; }
 
   Iteration* NewIteration(FrameRun& frame) REQUIRES(frame.mutex);
   static void Sweep(Iteration& iteration);
@@ -223,6 +226,7 @@ class StepState : public DoneSink, public WorkQueue {
   Scratch scratch_;
   std::atomic<bool> skipped_{false};
   std::atomic<bool> failed_{false};
+  HeldValues held_;
   HelpFunction help_ = nullptr;  // null: the caller is alone
   int most_helpers_ = 0;
   std::shared_ptr<void> keep_alive_;

@@ -2,6 +2,7 @@
 // StepTrace: which node ran when, on which thread, in one step. Given to Executor::Run by who wants
 // to know. Without a clock of its own it uses the system's. One that wants to know what nodes cost
 // times the first calls of each and counts the others: a loop of millions leaves no more behind.
+// One that wants to know what holds memory is told what nodes put out, too (TraceValues).
 //
 // Ownership: its clock outlives it; records go to who takes them.
 // Threads: an executor's threads add batches at the same time; read the records after Run() has
@@ -12,11 +13,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "thalweg/base/clock.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
 
@@ -26,6 +29,18 @@ struct NodeRecord {
   uint64_t tag = 0;         // frame and iteration
   int64_t start_nanos = 0;  // of the trace's clock
   int64_t end_nanos = 0;
+  uint32_t values = 0;  // how many of the trace's values are its outputs
+};
+
+// An output with a buffer, or one that leads to a resource.
+struct ValueRecord {
+  int output = 0;
+  DType dtype = DType::kInvalid;  // of a reference to a variable: its value's, as all of this
+  Shape shape;
+  const void* block = nullptr;  // where its buffer is
+  int64_t bytes = 0;            // that the value shows of it
+  int64_t held_bytes = 0;       // of a reference or handle: what the resource keeps
+  const void* held_block = nullptr;
 };
 
 class StepTrace {
@@ -51,13 +66,24 @@ class StepTrace {
     }
     return NowNanos();
   }
-  void Add(const std::vector<NodeRecord>& batch) EXCLUDES(mutex_) {
+  // Before the step: its nodes' outputs are to be told, too.
+  void TraceValues() { traces_values_ = true; }
+  bool traces_values() const { return traces_values_; }
+  // `values`: of all records together, in their order.
+  void Add(const std::vector<NodeRecord>& batch, std::vector<ValueRecord>* values)
+      EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     records_.insert(records_.end(), batch.begin(), batch.end());
+    values_.insert(values_.end(), std::move_iterator(values->begin()),
+                   std::move_iterator(values->end()));
   }
   std::vector<NodeRecord> TakeRecords() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return std::exchange(records_, {});
+  }
+  std::vector<ValueRecord> TakeValues() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return std::exchange(values_, {});
   }
   // By node, timed or not; nothing where all are timed.
   std::vector<int64_t> Calls() const { return {calls_.begin(), calls_.end()}; }
@@ -67,8 +93,10 @@ class StepTrace {
   const Clock* const clock_;
   const int64_t most_ = 0;
   std::vector<std::atomic<int64_t>> calls_;
+  bool traces_values_ = false;
   Mutex mutex_;
   std::vector<NodeRecord> records_ GUARDED_BY(mutex_);
+  std::vector<ValueRecord> values_ GUARDED_BY(mutex_);
 };
 
 }  // namespace thalweg

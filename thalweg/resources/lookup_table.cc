@@ -167,6 +167,11 @@ void LookupTable::PutRow(const Tensor& keys, const Tensor& values, int64_t i) {
   values_.Set(place->second, values, i);
 }
 
+int64_t LookupTable::held_bytes() const {
+  MutexLock lock(mutex_);
+  return static_cast<int64_t>(Bytes());
+}
+
 size_t LookupTable::Bytes() const {
   if (buckets_.has_value()) return buckets_->bytes();
   return rows_.size() * (kRowBytes + keys_.RowBytes() + values_.RowBytes()) + key_bytes_ +

@@ -26,6 +26,7 @@
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
 #include "thalweg/resources/dense_buckets.h"
+#include "thalweg/resources/held_bytes.h"
 #include "thalweg/resources/table_column.h"
 #include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/resource.h"
@@ -47,7 +48,7 @@ struct TableSpec {
   float max_load = 0.8F;
 };
 
-class LookupTable : public Resource {
+class LookupTable : public Resource, public HoldsBytes {
  public:
   // InvalidArgument for keys of a dense table that cannot be.
   static Result<RefPtr<LookupTable>> Make(TableSpec spec);
@@ -70,6 +71,7 @@ class LookupTable : public Resource {
   // with the empty key, so that TensorFlow finds the rows of a checkpoint.
   Result<std::pair<Tensor, Tensor>> Export(Allocator& allocator) const;
   std::string DebugString() const override;
+  int64_t held_bytes() const override;
 
  private:
   struct TextHash {

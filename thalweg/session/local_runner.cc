@@ -15,6 +15,7 @@
 #include "thalweg/session/local_step.h"
 #include "thalweg/session/output_bytes.h"
 #include "thalweg/session/run_metadata_message.h"
+#include "thalweg/session/traced_memory.h"
 
 namespace thalweg {
 
@@ -220,7 +221,9 @@ class LocalPreparedStep : public PreparedStep {
 
   Status RunTraced(Executor::Step run, const StepRequest& request) {
     StepTrace trace(&environment_.clock());
+    trace.TraceValues();
     run.trace = &trace;
+    TracedMemory memory(run, environment_.clock());
     StepStats& stats = *request.stats;
     stats.step_id = request.step_id;
     stats.start_wall_micros = environment_.clock().WallMicros();
@@ -230,17 +233,22 @@ class LocalPreparedStep : public PreparedStep {
     stats.traces.clear();
     for (const Device* device : devices_) stats.traces.push_back({device->full_name(), {}});
     const std::vector<NodeRecord> records = trace.TakeRecords();
+    memory.Finish(records, trace.TakeValues());
     constexpr size_t kUsualNode = 192;
     if (devices_.size() == 1) stats.traces.front().nodes.reserve((records.size() + 2) * kUsualNode);
     const auto& nodes = executor_->program().nodes;
+    std::string fields;
     for (const NodeRecord& record : records) {
       const ProgramNode& node = nodes[record.node];
+      fields.clear();
+      memory.AppendFields(static_cast<size_t>(&record - records.data()), stats, &fields);
       AppendNode({.node = node.name,
                   .op = node.op,
                   .label = {},
                   .thread = record.thread,
                   .start_nanos = record.start_nanos - stats.start_nanos,
-                  .end_nanos = record.end_nanos - stats.start_nanos},
+                  .end_nanos = record.end_nanos - stats.start_nanos,
+                  .memory = fields},
                  stats.start_wall_micros, &stats.traces[node.device].nodes);
     }
     return status;

@@ -114,7 +114,8 @@ void AppendNode(const NodeTrace& node, int64_t start_wall_micros, std::string* n
   const int64_t start_micros = start_wall_micros + node.start_nanos / 1000;
   const int64_t nanos = node.end_nanos - node.start_nanos;
   const size_t at = nodes->size();
-  nodes->resize(at + kNumbers + 2 * node.node.size() + node.op.size() + node.label.size());
+  nodes->resize(at + kNumbers + 2 * node.node.size() + node.op.size() + node.label.size() +
+                node.memory.size());
   char* const begin = nodes->data() + at;
   FieldWriter body(begin + kHead);
   body.Text(Exec::kNodeName, node.node);
@@ -134,6 +135,7 @@ void AppendNode(const NodeTrace& node, int64_t start_wall_micros, std::string* n
   body.Number(Exec::kAllStartNanos, start_wall_micros * 1000 + node.start_nanos);
   body.Number(Exec::kOpEndRelNanos, nanos);
   body.Number(Exec::kAllEndRelNanos, nanos);
+  body.Bytes(node.memory);
   const size_t size = static_cast<size_t>(body.end() - begin) - kHead;
   const size_t head = 1 + VarintSize(size);
   if (head != kHead) std::memmove(begin + head, begin + kHead, size);
@@ -202,7 +204,8 @@ Result<std::string> RunMetadataMessage(RunMetadata metadata) {
     node->SetInt(pb::CostGraphDef::Node::kTemporaryMemorySize, metadata.memory.peak_bytes);
   }
   for (const RunMetadata::Partition& partition : metadata.partition_graphs) {
-    ASSIGN_OR_RETURN(const OwnedMessage graph, ExportGraphDef(*partition.graph));
+    ASSIGN_OR_RETURN(const OwnedMessage graph,
+                     ExportGraphDef(*partition.graph, {.call_sites = true}));
     rest->Add(pb::RunMetadata::kPartitionGraphs)->CopyFrom(*graph);
   }
   ASSIGN_OR_RETURN(const std::string others, Serialize(*rest));

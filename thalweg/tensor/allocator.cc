@@ -13,8 +13,10 @@
 #include <utility>
 
 #include "thalweg/base/cgroup.h"
+#include "thalweg/tensor/block_bytes.h"
 #include "thalweg/tensor/find_charged.h"
 #include "thalweg/tensor/text_heap.h"
+#include "thalweg/tensor/traced_allocator.h"
 
 namespace thalweg {
 namespace {
@@ -210,7 +212,15 @@ class CpuAllocator final : public ChargedAllocator {
 
 ChargedAllocator* FindCharged(Allocator& allocator) {
   if (typeid(allocator) == typeid(CpuAllocator)) return static_cast<CpuAllocator*>(&allocator);
+  if (const auto* const traced = dynamic_cast<TracedAllocator*>(&allocator)) {
+    return FindCharged(traced->inner());
+  }
   return dynamic_cast<ChargedAllocator*>(&allocator);
+}
+
+size_t BlockBytes(const Allocator& allocator, size_t bytes) {
+  int cls = 0;
+  return typeid(allocator) == typeid(CpuAllocator) ? RoundUpToClass(bytes, &cls) : bytes;
 }
 
 Status AllocationError(const Allocator& allocator, size_t bytes) {

@@ -8,6 +8,7 @@
 
 #include "thalweg/base/cancelled_step.h"
 #include "thalweg/tensor/allocated_block.h"
+#include "thalweg/tensor/block_bytes.h"
 #include "thalweg/tensor/construction.h"
 #include "thalweg/tensor/dtype_words.h"
 #include "thalweg/tensor/small_block.h"
@@ -357,6 +358,15 @@ size_t UncountedBytes(const Tensor& tensor) {
     }
   }
   return bytes;
+}
+
+TensorBlock BlockOf(const Tensor& tensor) {
+  if (tensor.kind() != Tensor::Kind::kBuffer) return {};
+  const TensorRep* rep = RepOf(tensor);
+  if (rep->owner != nullptr) rep = rep->owner;
+  return {.address = rep->data,
+          .bytes = static_cast<size_t>(rep->num_elements) * DTypeStride(rep->dtype),
+          .allocator = rep->allocator};
 }
 
 Tensor Tensor::HostTensor(DType dtype, const Shape& shape) {

@@ -513,7 +513,8 @@ Status PlainStep::Run() {
       if (running_.size() == before) Leave(*ready.frame, *ready.iteration);
     }
   } while (WaitForEnded(&ended));
-  if (args_.trace != nullptr) args_.trace->Add(records_);
+  std::vector<ValueRecord> none;
+  if (args_.trace != nullptr) args_.trace->Add(records_, &none);
   RETURN_IF_ERROR(status_);
   if (skipped_) return args_.contexts[0]->cancellation->Reason();
   for (size_t f = 0; f < fetched_.size(); ++f) {

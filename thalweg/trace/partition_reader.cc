@@ -6,6 +6,7 @@
 
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/utf8.h"
+#include "thalweg/proto/wire.h"
 #include "thalweg/trace/wire_fields.h"
 
 namespace thalweg {
@@ -23,19 +24,34 @@ struct PartitionNode {
   }
 };
 
+// Of a constant's value: what its elements take.
+int64_t TensorBytes(std::string_view tensor) {
+  int dtype = 0;
+  std::vector<int64_t> shape;
+  ReadTypeAndShape(tensor, &dtype, &shape);
+  int64_t bytes = ElementBytes(dtype);
+  for (const int64_t dim : shape) {
+    if (dim > 0 && bytes > (int64_t{1} << 60) / dim) return 0;
+    bytes *= dim;
+  }
+  return bytes;
+}
+
 void ReadAttr(std::string_view bytes, PartitionNode* node) {
-  std::string_view key, text;
+  std::string_view key, text, tensor;
   WireField entry, value;
   for (WireFields attr(bytes); attr.Next(&entry);) {
     if (entry.number == pb::kMapKey && IsText(entry)) key = entry.bytes;
     if (entry.number != pb::kMapValue || !IsText(entry)) continue;
     for (WireFields values(entry.bytes); values.Next(&value);) {
       if (value.number == pb::AttrValue::kS && IsText(value)) text = value.bytes;
+      if (value.number == pb::AttrValue::kTensor && IsText(value)) tensor = value.bytes;
     }
   }
   if (key == "tensor_name") node->edge = text;
   if (key == "send_device") node->from = text;
   if (key == "recv_device") node->to = text;
+  if (key == "value" && !tensor.empty()) node->facts.constant_bytes = TensorBytes(tensor);
 }
 
 PartitionNode ReadNode(std::string_view bytes, TraceTexts* texts) {
@@ -69,11 +85,36 @@ uint32_t DeviceOf(const Trace& trace, const std::map<std::string_view, size_t>& 
   return device;
 }
 
+// "train.py:41 in build", by node: the first frame of each trace of a GraphDebugInfo.
+std::map<std::string, std::string> ReadSites(std::string_view bytes) {
+  namespace Info = pb::GraphDebugInfo;
+  std::map<std::string, std::string> sites;
+  const Result<OwnedMessage> info = ParseMessage(Info::Descriptor(), bytes, {.borrow = true});
+  if (!info.ok()) return sites;
+  const auto files = (*info)->Repeated<std::string_view>(Info::kFiles);
+  for (const Message* entry : (*info)->Messages(Info::kTraces)) {
+    const auto frames = entry->GetMessage(pb::kMapValue).Messages(Info::StackTrace::kFileLineCols);
+    if (frames.empty()) continue;
+    const Message& frame = *frames[0];
+    const auto file = static_cast<size_t>(frame.GetInt(Info::FileLineCol::kFileIndex));
+    if (file >= files.size()) continue;
+    std::string site(files[file]);
+    if (const int64_t line = frame.GetInt(Info::FileLineCol::kLine); line > 0)
+      site += ":" + std::to_string(line);
+    if (const auto function = frame.GetString(Info::FileLineCol::kFunc); !function.empty())
+      site += " in " + std::string(function);
+    sites[std::string(entry->GetString(pb::kMapKey))] = std::move(site);
+  }
+  return sites;
+}
+
 void ReadGraph(std::string_view bytes, Trace* trace) {
+  std::map<std::string, std::string> sites;
   std::vector<PartitionNode> nodes;
   std::map<std::string_view, size_t> votes;
   WireField field;
   for (WireFields graph(bytes); graph.Next(&field);) {
+    if (field.number == pb::GraphDef::kDebugInfo && IsText(field)) sites = ReadSites(field.bytes);
     if (field.number != pb::GraphDef::kNode || !IsText(field)) continue;
     nodes.push_back(ReadNode(field.bytes, &trace->texts));
     const std::string_view place = nodes.back().Place(trace->texts[nodes.back().facts.op]);
@@ -86,6 +127,9 @@ void ReadGraph(std::string_view bytes, Trace* trace) {
       node.facts.edge = trace->texts.Add(node.edge);
       node.facts.from = trace->AddDevice(node.from);
       node.facts.to = trace->AddDevice(node.to);
+    }
+    if (const auto site = sites.find(std::string(node.name)); site != sites.end()) {
+      node.facts.site = trace->texts.Add(site->second);
     }
     NodeFacts& facts = trace->facts[Trace::NodeKey(device, trace->texts.Add(node.name))];
     if (facts.op == 0 || facts.from_label) facts = std::move(node.facts);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/utf8.h"
@@ -236,6 +237,18 @@ void StepStatsReader::ReadNode(uint32_t device, std::string_view bytes) {
     }
   }
   trace_.spans.push_back(span);
+  if (with_memory_) AddMemory(bytes, span);
+}
+
+void StepStatsReader::AddMemory(std::string_view bytes, const TraceSpan& span) {
+  NodeMemory memory;
+  if (!ReadNodeMemory(bytes, &memory)) return;
+  memory.device = span.device;
+  memory.name = span.name;
+  memory.op = span.op;
+  memory.start = span.start;
+  memory.end = span.end;
+  trace_.memory.push_back(std::move(memory));
 }
 
 // "[8B] [0.08Mb/s] edge_9_c from DEVICE to DEVICE".

@@ -23,7 +23,9 @@ namespace thalweg {
 
 class StepStatsReader {
  public:
-  explicit StepStatsReader(Trace* trace) : trace_(*trace) {}
+  // `with_memory`: fills Trace::memory as well.
+  explicit StepStatsReader(Trace* trace, bool with_memory = false)
+      : trace_(*trace), with_memory_(with_memory) {}
   // `path` is for messages.
   Status Add(const std::string& path, std::string_view bytes);
 
@@ -31,10 +33,12 @@ class StepStatsReader {
   void ReadStepStats(std::string_view bytes);
   void ReadDevice(std::string_view bytes);
   void ReadNode(uint32_t device, std::string_view bytes);
+  void AddMemory(std::string_view bytes, const TraceSpan& span);
   void AddTransfer(std::string_view label, TraceSpan* span);
   void AddHostSend(std::string_view name, std::string_view label, TraceSpan span);
 
   Trace& trace_;
+  const bool with_memory_;
   uint32_t step_ = 0;
   size_t first_ = 0;  // of the spans of this step
   size_t unreadable_ = 0, backward_ = 0;

@@ -20,6 +20,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "thalweg/trace/node_memory.h"
+
 namespace thalweg {
 
 // Texts with a number each: most of a trace is the same names again.
@@ -101,6 +103,8 @@ struct NodeFacts {
   uint32_t controls = 0;                // how many these are
   uint32_t edge = 0, from = 0, to = 0;  // of Send and Recv: the rendezvous key
   bool from_label = false;
+  uint32_t site = 0;           // a text: where the user made it
+  int64_t constant_bytes = 0;  // of a constant
 };
 
 struct Trace {
@@ -112,6 +116,7 @@ struct Trace {
   std::vector<TraceStep> steps;
   std::vector<TraceSpan> spans;  // by step, then by start
   std::vector<TraceTransfer> transfers;
+  std::vector<NodeMemory> memory;  // where ReadTrace was to read it; times are as they were written
   std::unordered_map<uint64_t, NodeFacts> facts;  // by NodeKey
   std::vector<std::string> notes;                 // what a reader of the trace must know
 

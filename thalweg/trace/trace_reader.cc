@@ -117,10 +117,11 @@ void JoinOnlyTask(Trace* trace) {
 
 }  // namespace
 
-Result<std::unique_ptr<Trace>> ReadTrace(FileSystem& fs, const std::vector<std::string>& paths) {
+Result<std::unique_ptr<Trace>> ReadTrace(FileSystem& fs, const std::vector<std::string>& paths,
+                                         bool with_memory) {
   if (paths.empty()) return InvalidArgument("there are no paths");
   auto trace = std::make_unique<Trace>();
-  StepStatsReader reader(trace.get());
+  StepStatsReader reader(trace.get(), with_memory);
   for (const std::string& path : paths) RETURN_IF_ERROR(AddFile(fs, path, &reader));
   RETURN_IF_ERROR(FinishTrace(trace.get()));
   return trace;

@@ -22,7 +22,9 @@
 
 namespace thalweg {
 
-Result<std::unique_ptr<Trace>> ReadTrace(FileSystem& fs, const std::vector<std::string>& paths);
+// `with_memory`: what nodes tell of memory, too; of millions that takes room.
+Result<std::unique_ptr<Trace>> ReadTrace(FileSystem& fs, const std::vector<std::string>& paths,
+                                         bool with_memory = false);
 
 // What makes a trace of spans that were read: steps in order, times since the first, transfers,
 // one clock, lanes.

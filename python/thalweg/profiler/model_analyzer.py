@@ -86,7 +86,7 @@ class Profiler:
         add_steps(nodes, steps)
         if steps and any(kind.endswith("bytes") for kind in options["select"]) and not any(
                 node.requested_bytes or node.peak_bytes or node.output_bytes for node in nodes.values()):
-            logging.log_first_n(logging.WARN, "Bytes are shown as 0: no traced step has any, as traces of thalweg hold no memory.", 1)
+            logging.log_first_n(logging.WARN, "Bytes are shown as 0: no traced step tells of memory.", 1)
         if unknown and "float_ops" in options["select"]:
             logging.info("%d nodes have shapes that are not known, so their float operations are not counted.", unknown)
         root = _TREES[cmd](nodes.values(), options)

@@ -2,6 +2,7 @@
 #include "thalweg/ops/queue/element_store.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "thalweg/base/philox.h"
@@ -9,12 +10,21 @@
 namespace thalweg {
 namespace {
 
+int64_t BytesOfTensors(std::span<const Tensor> tensors) {
+  int64_t bytes = 0;
+  for (const Tensor& tensor : tensors) {
+    if (!tensor.empty()) bytes += static_cast<int64_t>(tensor.bytes());
+  }
+  return bytes;
+}
+
 // A ring that doubles when it is full.
 class FifoStore final : public ElementStore {
  public:
   explicit FifoStore(size_t width) : width_(width), ring_(kFirstPlaces * width) {}
 
   int64_t size() const override { return static_cast<int64_t>(size_); }
+  int64_t bytes() const override { return BytesOfTensors(ring_); }
   void Push(Tensor* element) override {
     if (size_ == places_) Grow();
     std::move(element, element + width_, At(size_++));
@@ -57,6 +67,7 @@ class ShuffledStore final : public ElementStore {
       : width_(width), philox_(seed, seed2) {}
 
   int64_t size() const override { return static_cast<int64_t>(elements_.size() / width_); }
+  int64_t bytes() const override { return BytesOfTensors(elements_); }
   void Push(Tensor* element) override {
     elements_.insert(elements_.end(), std::move_iterator(element),
                      std::move_iterator(element + width_));
@@ -93,6 +104,7 @@ class PriorityStore final : public ElementStore {
   explicit PriorityStore(size_t width) : width_(width) {}
 
   int64_t size() const override { return static_cast<int64_t>(heap_.size()); }
+  int64_t bytes() const override { return BytesOfTensors(tensors_); }
   void Push(Tensor* element) override { Insert(element, next_number_++); }
   void Return(Tensor* element) override { Insert(element, --first_number_); }
   void Pop(Tensor* element) override {

@@ -17,6 +17,8 @@ class ElementStore {
  public:
   virtual ~ElementStore() = default;
   virtual int64_t size() const = 0;
+  // What its tensors show of their buffers. Not for the hot path: looks at each.
+  virtual int64_t bytes() const = 0;
   // Moves `width` tensors in.
   virtual void Push(Tensor* element) = 0;
   // Moves the next element out; there must be one.

@@ -55,6 +55,11 @@ bool TensorQueue::is_closed() const {
   return closed_;
 }
 
+int64_t TensorQueue::held_bytes() const {
+  MutexLock lock(mutex_);
+  return store_->bytes();
+}
+
 std::string TensorQueue::DebugString() const {
   MutexLock lock(mutex_);
   std::string text = StrCat("queue '", spec_.name, "' (", spec_.kind, ", ", store_->size());

@@ -25,13 +25,14 @@
 
 #include "thalweg/kernel/contained.h"
 #include "thalweg/ops/queue/element_store.h"
+#include "thalweg/resources/held_bytes.h"
 #include "thalweg/resources/waiter_queues.h"
 #include "thalweg/tensor/heap_charge.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
 
-class TensorQueue : public WaiterQueues, public Contained {
+class TensorQueue : public WaiterQueues, public Contained, public HoldsBytes {
  public:
   // What the attributes of a node say.
   struct Spec {
@@ -53,6 +54,7 @@ class TensorQueue : public WaiterQueues, public Contained {
   // Turns pending enqueues away.
   void CloseAndCancel() EXCLUDES(mutex_);
   std::string DebugString() const override;
+  int64_t held_bytes() const override EXCLUDES(mutex_);
 
   // A waiter of one of the lines.
   struct Enqueue;

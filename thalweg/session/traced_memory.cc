@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/session/traced_memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire_reader.h"
+
+namespace thalweg {
+namespace {
+
+void AppendNumber(uint32_t field, int64_t value, std::string* out) {
+  if (value == 0) return;
+  AppendTag(*out, field, WireType::kVarint);
+  AppendVarint(*out, static_cast<uint64_t>(value));
+}
+
+void AppendText(uint32_t field, std::string_view bytes, std::string* out) {
+  AppendTag(*out, field, WireType::kLengthDelimited);
+  AppendVarint(*out, bytes.size());
+  out->append(bytes);
+}
+
+std::string ShapeFields(const Shape& shape) {
+  std::string fields;
+  for (int i = 0; i < shape.rank(); ++i) {
+    std::string dim;
+    AppendNumber(pb::TensorShapeProto::Dim::kSize, shape.dim(i), &dim);
+    AppendText(pb::TensorShapeProto::kDim, dim, &fields);
+  }
+  return fields;
+}
+
+std::string BufferFields(int64_t requested, int64_t allocated, std::string_view allocator,
+                         const void* address) {
+  namespace Description = pb::AllocationDescription;
+  std::string fields;
+  AppendNumber(Description::kRequestedBytes, requested, &fields);
+  AppendNumber(Description::kAllocatedBytes, allocated, &fields);
+  AppendText(Description::kAllocatorName, allocator, &fields);
+  AppendNumber(Description::kPtr, static_cast<int64_t>(reinterpret_cast<uintptr_t>(address)),
+               &fields);
+  return fields;
+}
+
+constexpr std::string_view kHostMemory = "cpu";
+
+// As TensorFlow calls the memory of a device: its type in small letters.
+std::string MemoryName(const StepContext& context) {
+  if (context.host_addressable) return std::string(kHostMemory);
+  std::string name = context.device->type();
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return name;
+}
+
+}  // namespace
+
+TracedMemory::TracedMemory(const Executor::Step& run, const Clock& clock) : work_(run.work) {
+  for (StepContext* const context : run.contexts) {
+    lent_.push_back({context, context->allocator});
+    context->allocator = &Traced(*context->allocator, *context, clock);
+  }
+  if (work_ == nullptr) return;
+  work_allocator_ = &work_->allocator();
+  for (const Memory& memory : memories_) {
+    if (&memory.allocator->inner() == work_allocator_) work_->set_allocator(*memory.allocator);
+  }
+}
+
+TracedMemory::~TracedMemory() {
+  for (const Lent& lent : lent_) lent.context->allocator = lent.allocator;
+  if (work_ != nullptr) work_->set_allocator(*work_allocator_);
+}
+
+TracedAllocator& TracedMemory::Traced(Allocator& allocator, const StepContext& context,
+                                      const Clock& clock) {
+  for (const Memory& memory : memories_) {
+    if (&memory.allocator->inner() == &allocator) return *memory.allocator;
+  }
+  memories_.push_back({MemoryName(context), TracedAllocator::Make(allocator, clock)});
+  return *memories_.back().allocator;
+}
+
+size_t TracedMemory::BlockAt(const void* address, int64_t nanos) const {
+  const auto found = blocks_at_.find(address);
+  if (address == nullptr || found == blocks_at_.end()) return blocks_.size();
+  for (auto i = found->second.rbegin(); i != found->second.rend(); ++i) {
+    const Block& block = blocks_[*i];
+    if (block.start_nanos <= nanos) return block.end_nanos >= nanos ? *i : blocks_.size();
+  }
+  return blocks_.size();
+}
+
+void TracedMemory::Finish(const std::vector<NodeRecord>& records, std::vector<ValueRecord> values) {
+  values_ = std::move(values);
+  for (const Memory& memory : memories_) {
+    for (const TracedAllocation& made : memory.allocator->Take()) {
+      blocks_at_[made.block].push_back(blocks_.size());
+      blocks_.push_back({{made}, memory.name});
+    }
+  }
+  nodes_.resize(records.size());
+  std::unordered_map<int, std::vector<size_t>> records_of;
+  size_t value = 0;
+  for (size_t r = 0; r < records.size(); ++r) {
+    nodes_[r] = {value, records[r].values, records[r].end_nanos, {}};
+    value += records[r].values;
+    records_of[records[r].node].push_back(r);
+  }
+  for (auto& [node, calls] : records_of) {
+    std::sort(calls.begin(), calls.end(),
+              [&](size_t a, size_t b) { return records[a].start_nanos < records[b].start_nanos; });
+  }
+  std::vector<bool> is_known(blocks_.size());
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    const auto calls = records_of.find(blocks_[b].node);
+    if (calls == records_of.end()) continue;
+    const auto after =
+        std::upper_bound(calls->second.begin(), calls->second.end(), blocks_[b].start_nanos,
+                         [&](int64_t nanos, size_t r) { return nanos < records[r].start_nanos; });
+    if (after == calls->second.begin()) continue;
+    nodes_[*std::prev(after)].blocks.push_back(b);
+    is_known[b] = true;
+  }
+  std::vector<size_t> by_end(records.size());
+  for (size_t r = 0; r < by_end.size(); ++r) by_end[r] = r;
+  std::stable_sort(by_end.begin(), by_end.end(),
+                   [&](size_t a, size_t b) { return records[a].end_nanos < records[b].end_nanos; });
+  for (const size_t r : by_end) {
+    for (size_t v = 0; v < nodes_[r].values; ++v) {
+      const size_t b = BlockAt(values_[nodes_[r].first_value + v].block, nodes_[r].end_nanos);
+      if (b == blocks_.size() || is_known[b]) continue;
+      nodes_[r].blocks.push_back(b);
+      is_known[b] = true;
+    }
+  }
+}
+
+void TracedMemory::AppendMemory(const NodeMemory& node, const StepStats& stats,
+                                std::string* fields) const {
+  namespace Used = pb::AllocatorMemoryUsed;
+  for (const Memory& memory : memories_) {
+    std::vector<std::pair<int64_t, int64_t>> changes;  // when, bytes
+    int64_t total = 0, live = 0, at_end = 0, peak = 0, in_use = 0;
+    for (const size_t b : node.blocks) {
+      const Block& block = blocks_[b];
+      if (block.allocator != memory.name) continue;
+      changes.emplace_back(block.start_nanos, block.bytes);
+      if (block.end_nanos != Block::kStillLives) {
+        changes.emplace_back(block.end_nanos, -block.bytes);
+      }
+      total += block.bytes;
+      if (block.end_nanos > node.end_nanos) at_end += block.bytes;
+      in_use = block.in_use;
+    }
+    if (changes.empty()) continue;
+    std::stable_sort(changes.begin(), changes.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::string used, record;
+    AppendText(Used::kAllocatorName, memory.name, &used);
+    for (const auto& [nanos, bytes] : changes) {
+      live += bytes;
+      peak = std::max(peak, live);
+      record.clear();
+      AppendNumber(pb::AllocationRecord::kAllocMicros,
+                   stats.start_wall_micros + (nanos - stats.start_nanos) / 1000, &record);
+      AppendNumber(pb::AllocationRecord::kAllocBytes, bytes, &record);
+      AppendText(Used::kAllocationRecords, record, &used);
+    }
+    AppendNumber(Used::kTotalBytes, total, &used);
+    AppendNumber(Used::kPeakBytes, peak, &used);
+    AppendNumber(Used::kLiveBytes, at_end, &used);
+    AppendNumber(Used::kAllocatorBytesInUse, in_use, &used);
+    AppendText(pb::NodeExecStats::kMemory, used, fields);
+  }
+}
+
+void TracedMemory::AppendOutput(const ValueRecord& value, int64_t nanos,
+                                std::string* fields) const {
+  namespace Description = pb::TensorDescription;
+  const size_t b = BlockAt(value.block, nanos);
+  const bool is_ours = b < blocks_.size();
+  std::string tensor, output;
+  AppendNumber(Description::kDtype, static_cast<int64_t>(value.dtype), &tensor);
+  AppendText(Description::kShape, ShapeFields(value.shape), &tensor);
+  AppendText(Description::kAllocationDescription,
+             BufferFields(value.bytes, is_ours ? blocks_[b].bytes : 0,
+                          is_ours ? blocks_[b].allocator : kHostMemory, value.block),
+             &tensor);
+  AppendNumber(pb::NodeOutput::kSlot, value.output, &output);
+  AppendText(pb::NodeOutput::kTensorDescription, tensor, &output);
+  AppendText(pb::NodeExecStats::kOutput, output, fields);
+}
+
+void TracedMemory::AppendFields(size_t record, const StepStats& stats, std::string* fields) const {
+  const NodeMemory& node = nodes_[record];
+  AppendMemory(node, stats, fields);
+  int64_t held = 0;
+  for (size_t v = node.first_value; v < node.first_value + node.values; ++v) {
+    const ValueRecord& value = values_[v];
+    if (value.block != nullptr) AppendOutput(value, node.end_nanos, fields);
+    held += value.held_bytes;
+    if (value.held_block == nullptr || value.held_block == value.block) continue;
+    AppendText(pb::NodeExecStats::kReferencedTensor,
+               BufferFields(value.held_bytes, 0, kHostMemory, value.held_block), fields);
+  }
+  int64_t gone = 0;  // before the node's end: scratch memory
+  for (const size_t b : node.blocks) {
+    if (blocks_[b].end_nanos <= node.end_nanos) gone += blocks_[b].bytes;
+  }
+  if (gone == 0 && held == 0) return;
+  std::string memory;
+  AppendNumber(pb::MemoryStats::kTempMemorySize, gone, &memory);
+  AppendNumber(pb::MemoryStats::kPersistentMemorySize, held, &memory);
+  AppendText(pb::NodeExecStats::kMemoryStats, memory, fields);
+}
+
+}  // namespace thalweg

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// TracedMemory: what the kernels of a traced step allocate, when it comes back, and what nodes put
+// out, as fields of their NodeExecStats.
+//
+//   TracedMemory memory(run, clock);              // its contexts allocate through this from now on
+//   Status status = executor->Run(run);
+//   memory.Finish(records, trace.TakeValues());
+//   memory.AppendFields(0, stats, &fields);       // of records[0]
+//
+// The fields are TensorFlow's: `memory` with a record for each block that came and went, `output`,
+// `referenced_tensor` and `memory_stats`. A block belongs to the node whose kernel asked for it,
+// or, where that is not known, to the first that put it out; one of neither is left out.
+// Ownership: contexts, clock and records outlive it; it gives the contexts their allocators back.
+// Threads: one.
+// Errors: none.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "thalweg/executor/executor.h"
+#include "thalweg/session/run_metadata.h"
+#include "thalweg/tensor/traced_allocator.h"
+
+namespace thalweg {
+
+class TracedMemory {
+ public:
+  TracedMemory(const Executor::Step& run, const Clock& clock);
+  TracedMemory(const TracedMemory&) = delete;
+  TracedMemory& operator=(const TracedMemory&) = delete;
+  ~TracedMemory();
+
+  // The step has ended. `values`: those of all records together.
+  void Finish(const std::vector<NodeRecord>& records, std::vector<ValueRecord> values);
+  void AppendFields(size_t record, const StepStats& stats, std::string* fields) const;
+
+ private:
+  struct Lent {
+    StepContext* context;
+    Allocator* allocator;  // that it had
+  };
+  struct Block : TracedAllocation {
+    std::string_view allocator;  // its name
+  };
+  struct NodeMemory {
+    size_t first_value = 0, values = 0;
+    int64_t end_nanos = 0;
+    std::vector<size_t> blocks;
+  };
+  struct Memory {
+    std::string name;
+    std::shared_ptr<TracedAllocator> allocator;
+  };
+
+  TracedAllocator& Traced(Allocator& allocator, const StepContext& context, const Clock& clock);
+  // The block that lay there at that moment; blocks_.size(): none of the step's.
+  size_t BlockAt(const void* address, int64_t nanos) const;
+  void AppendMemory(const NodeMemory& node, const StepStats& stats, std::string* fields) const;
+  void AppendOutput(const ValueRecord& value, int64_t nanos, std::string* fields) const;
+
+  std::vector<Lent> lent_;
+  KernelExecution* const work_;
+  Allocator* work_allocator_ = nullptr;  // that it had
+  std::vector<Memory> memories_;
+  std::vector<Block> blocks_;
+  std::unordered_map<const void*, std::vector<size_t>> blocks_at_;  // in their order
+  std::vector<ValueRecord> values_;
+  std::vector<NodeMemory> nodes_;  // by record
+};
+
+}  // namespace thalweg

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/tensor/traced_allocator.h"
+
+#include <chrono>
+#include <utility>
+
+#include "thalweg/tensor/block_bytes.h"
+
+namespace thalweg {
+namespace {
+
+int64_t NanosOf(const Clock& clock) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(clock.Now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+std::shared_ptr<TracedAllocator> TracedAllocator::Make(Allocator& inner, const Clock& clock) {
+  return {new TracedAllocator(inner, clock),
+          [](TracedAllocator* allocator) { allocator->Release(); }};
+}
+
+void TracedAllocator::Release() {
+  if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+void* TracedAllocator::Allocate(size_t bytes) {
+  void* const block = inner_.Allocate(bytes);
+  if (block == nullptr) return nullptr;
+  holders_.fetch_add(1, std::memory_order_relaxed);
+  MutexLock lock(mutex_);
+  if (clock_ == nullptr) return block;
+  live_[block] = made_.size();
+  made_.push_back({.block = block,
+                   .bytes = static_cast<int64_t>(BlockBytes(inner_, bytes)),
+                   .node = TracedNode::Current(),
+                   .start_nanos = NanosOf(*clock_),
+                   .in_use = inner_.Stats().bytes_in_use});
+  return block;
+}
+
+void TracedAllocator::Deallocate(void* block, size_t bytes) {
+  {
+    MutexLock lock(mutex_);
+    if (const auto live = live_.find(block); live != live_.end()) {
+      made_[live->second].end_nanos = NanosOf(*clock_);
+      live_.erase(live);
+    }
+  }
+  // Behind the note: another thread may be given the same block at once.
+  inner_.Deallocate(block, bytes);
+  Release();
+}
+
+std::vector<TracedAllocation> TracedAllocator::Take() {
+  MutexLock lock(mutex_);
+  clock_ = nullptr;
+  live_.clear();
+  return std::exchange(made_, {});
+}
+
+}  // namespace thalweg

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// TracedAllocator: passes every call on to another allocator and writes down, for one step, what
+// was given for which node and when it came back.
+//
+//   auto traced = TracedAllocator::Make(*allocator, clock);
+//   {
+//     const TracedNode node(7);                 // what this thread allocates is node 7's
+//     void* const block = traced->Allocate(bytes);
+//     traced->Deallocate(block, bytes);
+//   }
+//   Use(traced->Take());                          // and nothing is written down any more
+//
+// What is charged without a block (HeapCharge) goes to the other allocator directly.
+// Ownership: lives until the last block that it gave has come back, after the step too; the other
+// allocator does so for the same blocks. The clock is not read after Take().
+// Threads: every member from any; TracedNode on the thread that made it.
+// Errors: as Allocator: null where the other has no room.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "thalweg/base/clock.h"
+#include "thalweg/base/mutex.h"
+#include "thalweg/tensor/allocator.h"
+
+namespace thalweg {
+
+struct TracedAllocation {
+  static constexpr int64_t kStillLives = INT64_MAX;
+  const void* block = nullptr;
+  int64_t bytes = 0;  // of the limit: what was asked for, rounded up
+  int node = -1;      // -1: none was known
+  int64_t start_nanos = 0;
+  int64_t end_nanos = kStillLives;
+  int64_t in_use = 0;  // of the other allocator, with this one
+};
+
+class TracedAllocator final : public Allocator {
+ public:
+  static std::shared_ptr<TracedAllocator> Make(Allocator& inner, const Clock& clock);
+
+  void* Allocate(size_t bytes) override EXCLUDES(mutex_);
+  void Deallocate(void* block, size_t bytes) override EXCLUDES(mutex_);
+  AllocatorStats Stats() const override { return inner_.Stats(); }
+  void Trim() override { inner_.Trim(); }
+
+  Allocator& inner() const { return inner_; }
+  // In the order in which they were made. Ends the tracing.
+  std::vector<TracedAllocation> Take() EXCLUDES(mutex_);
+
+ private:
+  TracedAllocator(Allocator& inner, const Clock& clock) : inner_(inner), clock_(&clock) {}
+  ~TracedAllocator() override = default;
+  void Release();
+
+  Allocator& inner_;
+  std::atomic<int64_t> holders_{1};  // blocks, and whoever made it
+  Mutex mutex_;
+  const Clock* clock_ GUARDED_BY(mutex_);  // null: the tracing has ended
+  std::vector<TracedAllocation> made_ GUARDED_BY(mutex_);
+  std::unordered_map<const void*, size_t> live_ GUARDED_BY(mutex_);  // numbers in made_
+};
+
+// While it lives, allocations of this thread are of the node with this number.
+class TracedNode {
+ public:
+  explicit TracedNode(int node) : before_(current_) { current_ = node; }
+  TracedNode(const TracedNode&) = delete;
+  TracedNode& operator=(const TracedNode&) = delete;
+  ~TracedNode() { current_ = before_; }
+  static int Current() { return current_; }
+
+ private:
+  static inline thread_local int current_ = -1;
+  const int before_;
+};
+
+}  // namespace thalweg

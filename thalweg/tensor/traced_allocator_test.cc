@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/tensor/traced_allocator.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "thalweg/tensor/block_bytes.h"
+#include "thalweg/tensor/find_charged.h"
+#include "thalweg/tensor/tensor.h"
+#include "thalweg/testing/fake_clock.h"
+
+namespace thalweg {
+namespace {
+
+constexpr int64_t kStillLives = TracedAllocation::kStillLives;
+
+int64_t Now(const Clock& clock) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(clock.Now().time_since_epoch())
+      .count();
+}
+
+TEST(TracedAllocatorTest, WhatIsMadeForWhichNodeAndWhenItGoes) {
+  const AllocatorPtr host = MakeCpuAllocator(1 << 20);
+  FakeClock clock;
+  const auto traced = TracedAllocator::Make(*host, clock);
+  const int64_t begin = Now(clock);
+  Tensor kept;
+  {
+    const TracedNode node(7);
+    Tensor gone = *Tensor::Allocate(*traced, DType::kFloat, Shape{1000});
+    clock.Advance(std::chrono::nanoseconds(5));
+    const TracedNode within(8);
+    kept = *Tensor::Allocate(*traced, DType::kFloat, Shape{2000});
+    clock.Advance(std::chrono::nanoseconds(5));
+  }
+  EXPECT_EQ(TracedNode::Current(), -1);
+  std::thread([&] { EXPECT_NE(traced->Allocate(600), nullptr); }).join();
+  const std::vector<TracedAllocation> made = traced->Take();
+  ASSERT_EQ(made.size(), 3u);
+  EXPECT_EQ(made[0].node, 7);
+  EXPECT_EQ(made[0].bytes, 4096);  // rounded up
+  EXPECT_EQ(made[0].start_nanos, begin);
+  EXPECT_EQ(made[0].end_nanos, begin + 10);
+  EXPECT_EQ(made[1].node, 8);
+  EXPECT_EQ(made[1].start_nanos, begin + 5);
+  EXPECT_EQ(made[1].end_nanos, kStillLives);
+  EXPECT_EQ(made[1].block, BlockOf(kept).address);
+  EXPECT_EQ(made[1].in_use, made[0].bytes + made[1].bytes);
+  EXPECT_EQ(made[2].node, -1);
+  EXPECT_EQ(host->Stats().bytes_in_use, made[1].bytes + made[2].bytes);
+  traced->Deallocate(const_cast<void*>(made[2].block), 600);
+}
+
+TEST(TracedAllocatorTest, BlocksOutliveTheTraceAndTheAllocator) {
+  AllocatorPtr host = MakeCpuAllocator(1 << 20);
+  Tensor kept;
+  {
+    FakeClock clock;
+    const auto traced = TracedAllocator::Make(*host, clock);
+    kept = *Tensor::Allocate(*traced, DType::kFloat, Shape{2000});
+    EXPECT_EQ(traced->Take().size(), 1u);
+    const Tensor later = *Tensor::Allocate(*traced, DType::kFloat, Shape{2000});
+    EXPECT_TRUE(traced->Take().empty());
+  }
+  host.reset();
+  std::fill_n(kept.mutable_data<float>(), 2000, 1.0f);
+  kept = Tensor();
+}
+
+TEST(TracedAllocatorTest, LimitAndChargesAreTheOthers) {
+  const AllocatorPtr host = MakeCpuAllocator(1 << 20);
+  const SystemClock clock;
+  const auto traced = TracedAllocator::Make(*host, clock);
+  EXPECT_EQ(traced->Allocate(2 << 20), nullptr);
+  EXPECT_EQ(FindCharged(*traced), FindCharged(*host));
+  HeapCharge charge;
+  ASSERT_TRUE(charge.Set(*traced, 1000).ok());
+  EXPECT_EQ(host->Stats().bytes_in_use, 1000);
+  EXPECT_EQ(traced->Stats().limit, 1 << 20);
+  EXPECT_TRUE(traced->Take().empty());
+}
+
+TEST(TracedAllocatorTest, ABlockIsTheSameThroughEveryView) {
+  const AllocatorPtr host = MakeCpuAllocator(1 << 20);
+  const Tensor whole = *Tensor::Allocate(*host, DType::kFloat, Shape{100, 10});
+  const TensorBlock block = BlockOf(whole.Rows(50, 60));
+  EXPECT_EQ(block.address, whole.raw_data());
+  EXPECT_EQ(block.bytes, 4000u);
+  EXPECT_EQ(block.allocator, host.get());
+  EXPECT_EQ(BlockOf(Tensor::Scalar(1)).address, nullptr);
+  EXPECT_EQ(BlockOf(Tensor()).address, nullptr);
+  EXPECT_EQ(BlockOf(Tensor::Vector<float>({1, 2, 3})).allocator, nullptr);
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// What holds the memory of a step, from hand-made traces and from those of both releases.
+#include "thalweg/trace/memory_use.h"
+
+#include <gmock/gmock.h>
+
+#include "thalweg/trace/memory_json.h"
+#include "thalweg/trace/test_memory_step.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<std::string> Names(const Trace& trace, const std::vector<const MemoryBlock*>& blocks) {
+  std::vector<std::string> names;
+  for (const MemoryBlock* const block : blocks) names.push_back(trace.texts[block->name]);
+  return names;
+}
+
+// y is read by the gradients, z is not; w is scratch of z's kernel; v outlives the step.
+TestMemoryStep Training() {
+  TestMemoryStep step;
+  step.Node("v", "VariableV2", 0, 1).Persistent(1000).Output(1000, 0, 70);
+  step.Node("y", "MatMul", 10, 20).Came(11, 400).Went(50, 400).Output(400, 400, 71);
+  step.Node("z", "Mul", 20, 30).Came(21, 200).Came(22, 300).Went(28, 300).Went(35, 200);
+  step.Output(200, 200, 72);
+  step.Node("gradients/y_grad", "Mul", 40, 50).Came(41, 100).Output(100, 100, 73);
+  step.Graph("y", "MatMul", {"v"}, "train.py", 41);
+  step.Graph("z", "Mul", {"y"}, "train.py", 42);
+  step.Graph("gradients/y_grad", "Mul", {"y", "z"}, "", 0);
+  return step;
+}
+
+TEST(MemoryUseTest, ThePeakAndWhoHoldsIt) {
+  const auto trace = Training().Finished();
+  const std::vector<MemoryUse> uses = MemoryOfStep(*trace, 0);
+  ASSERT_EQ(uses.size(), 1u);
+  const MemoryUse& use = uses[0];
+  EXPECT_EQ(use.block_bytes, 900);
+  EXPECT_EQ(use.peak_bytes, 1900);
+  EXPECT_EQ(use.peak_at, 22'000);
+  EXPECT_EQ(use.unexplained_bytes, 0);
+  EXPECT_FALSE(use.inferred);
+  const std::vector<const MemoryBlock*> holders = HoldersAtPeak(use);
+  EXPECT_THAT(Names(*trace, holders), ElementsAre("v", "y", "z", "z"));
+  EXPECT_EQ(holders[0]->kind, MemoryKind::kVariable);
+  EXPECT_EQ(holders[1]->kind, MemoryKind::kActivation);
+  EXPECT_EQ(holders[1]->end, 50'000);
+  EXPECT_THAT(holders[1]->shape, ElementsAre(100));
+  EXPECT_EQ(holders[2]->kind, MemoryKind::kScratch);
+  EXPECT_EQ(holders[2]->bytes, 300);
+  EXPECT_EQ(holders[3]->kind, MemoryKind::kActivation);  // z is read by the gradients, too
+  EXPECT_EQ(use.blocks.back().kind, MemoryKind::kGradient);
+  EXPECT_TRUE(use.blocks.back().stays);
+  EXPECT_EQ(use.curve.back().second, 100);
+}
+
+TEST(MemoryUseTest, WhatTheAllocatorCountsAndNobodyTellsIsSaid) {
+  TestMemoryStep step = Training();
+  step.Node("last", "Neg", 51, 52).Came(51, 10).Went(52, 10).InUse(5000);
+  const auto trace = step.Finished();
+  const MemoryUse use = MemoryOfStep(*trace, 0).at(0);
+  EXPECT_TRUE(use.knows_allocator);
+  EXPECT_EQ(use.peak_bytes, 5000);
+  EXPECT_EQ(use.unexplained_bytes, 5000 - 1900);
+}
+
+TEST(MemoryUseTest, AValueThatIsWrittenOverLiesInItsFirstBlock) {
+  TestMemoryStep step;
+  step.Node("x", "Add", 0, 10).Came(1, 64).Went(30, 64).Output(64, 64, 80);
+  step.Node("relu", "Relu", 10, 20).Output(64, 64, 80);
+  step.Node("again", "Add", 31, 40).Came(32, 64).Output(64, 64, 80);  // the address is free again
+  const auto trace = step.Finished();
+  const MemoryUse use = MemoryOfStep(*trace, 0).at(0);
+  ASSERT_EQ(use.blocks.size(), 2u);
+  EXPECT_EQ(use.block_bytes, 64);
+  EXPECT_EQ(trace->texts[use.blocks[0].name], "x");
+  EXPECT_EQ(trace->texts[use.blocks[0].last], "relu");
+  EXPECT_EQ(trace->texts[use.blocks[1].last], "again");
+}
+
+TEST(MemoryUseTest, WithoutRecordsAValueLivesUntilItsLastReaderEnds) {
+  TestMemoryStep step;
+  step.Node("x", "Add", 0, 10).Output(64, 64, 80);
+  step.Node("y", "Add", 10, 20).Output(64, 64, 81);
+  step.Node("z", "Add", 30, 40).Output(32, 32, 82);
+  step.Graph("y", "Add", {"x"}, "", 0);
+  step.Graph("z", "Add", {"y"}, "", 0);
+  const auto trace = step.Finished();
+  const MemoryUse use = MemoryOfStep(*trace, 0).at(0);
+  EXPECT_TRUE(use.inferred);
+  EXPECT_EQ(use.block_bytes, 128);
+  EXPECT_THAT(Names(*trace, HoldersAtPeak(use)), ElementsAre("x", "y"));
+}
+
+TEST(MemoryUseTest, AQueueThatGrowsIsNamed) {
+  auto trace = std::make_unique<Trace>();
+  StepStatsReader reader(trace.get(), true);
+  for (int number = 0; number < 3; ++number) {
+    TestMemoryStep step(1000 * number);
+    step.Node("q", "FIFOQueueV2", 0, 1).Persistent(100 + 50 * number);
+    step.Node("t", "HashTableV2", 1, 2).Persistent(70);
+    step.Node("v", "VariableV2", 2, 3).Persistent(number == 1 ? 300 : 200);
+    ASSERT_TRUE(reader.Add("step.pb", step.Bytes()).ok());
+  }
+  ASSERT_TRUE(FinishTrace(trace.get()).ok());
+  const std::vector<MemoryGrowth> grown = MemoryThatGrew(*trace);
+  ASSERT_EQ(grown.size(), 1u);
+  EXPECT_EQ(trace->texts[grown[0].name], "q");
+  EXPECT_EQ(grown[0].first, 100);
+  EXPECT_EQ(grown[0].last, 200);
+  EXPECT_EQ(grown[0].steps, 3u);
+  EXPECT_EQ(HighestStep(*trace), 1u);
+}
+
+TEST(MemoryUseTest, AsJson) {
+  const auto trace = Training().Finished();
+  const Result<std::string> json = MemoryJson(*trace, 0);
+  ASSERT_TRUE(json.ok()) << json.status().ToString();
+  EXPECT_THAT(*json, HasSubstr("\"line\": \"train.py:41 in build\""));
+  EXPECT_THAT(*json, HasSubstr("\"activations\": 600"));
+  TestMemoryStep none;
+  none.Node("x", "Add", 0, 10);
+  const Result<std::string> refused = MemoryJson(*none.Finished(), 0);
+  EXPECT_EQ(refused.status().code(), Code::kInvalidArgument);
+  EXPECT_THAT(refused.status().message(), HasSubstr("FULL_TRACE"));
+}
+
+// No byte of a file may do harm.
+TEST(MemoryUseTest, NoDamagedByteHarms) {
+  const std::string whole = Training().Bytes();
+  for (size_t i = 0; i < whole.size(); ++i) {
+    for (const int change : {1, 64, 128, 255}) {
+      std::string damaged = whole;
+      damaged[i] = static_cast<char>(damaged[i] ^ change);
+      auto trace = std::make_unique<Trace>();
+      if (!StepStatsReader(trace.get(), true).Add("step.pb", damaged).ok()) continue;
+      if (!FinishTrace(trace.get()).ok()) continue;
+      for (uint32_t step = 0; step < trace->steps.size(); ++step) (void)MemoryJson(*trace, step);
+      EXPECT_LE(MemoryThatGrew(*trace).size(), 1u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace thalweg

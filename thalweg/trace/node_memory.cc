@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/trace/node_memory.h"
+
+#include <algorithm>
+
+#include "thalweg/proto/messages.h"
+#include "thalweg/trace/wire_fields.h"
+
+namespace thalweg {
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{1} << 60;
+constexpr int64_t kLatestMicros = int64_t{1} << 52;
+constexpr size_t kMostDims = 254;
+
+// 0 for what no machine has.
+int64_t BytesOf(uint64_t value) {
+  return value < static_cast<uint64_t>(kMostBytes) ? static_cast<int64_t>(value) : 0;
+}
+
+struct ElementType {
+  int dtype;
+  int64_t bytes;
+  std::string_view name;
+};
+constexpr ElementType kElementTypes[] = {
+    {1, 4, "float32"},  {2, 8, "float64"},      {3, 4, "int32"},    {4, 1, "uint8"},
+    {5, 2, "int16"},    {6, 1, "int8"},         {7, 0, "string"},   {8, 8, "complex64"},
+    {9, 8, "int64"},    {10, 1, "bool"},        {11, 1, "qint8"},   {12, 1, "quint8"},
+    {13, 4, "qint32"},  {14, 2, "bfloat16"},    {15, 2, "qint16"},  {16, 2, "quint16"},
+    {17, 2, "uint16"},  {18, 16, "complex128"}, {19, 2, "float16"}, {20, 0, "resource"},
+    {21, 0, "variant"}, {22, 4, "uint32"},      {23, 8, "uint64"},
+};
+
+const ElementType* FindElementType(int dtype) {
+  if (dtype > 100) dtype -= 100;  // of a reference
+  const auto* const found =
+      std::find_if(std::begin(kElementTypes), std::end(kElementTypes),
+                   [&](const ElementType& type) { return type.dtype == dtype; });
+  return found == std::end(kElementTypes) ? nullptr : found;
+}
+
+void ReadShape(std::string_view bytes, std::vector<int64_t>* shape) {
+  WireField dim, size;
+  for (WireFields dims(bytes); dims.Next(&dim) && shape->size() < kMostDims;) {
+    if (dim.number != pb::TensorShapeProto::kDim || !IsText(dim)) continue;
+    int64_t extent = 0;
+    for (WireFields sizes(dim.bytes); sizes.Next(&size);) {
+      if (size.number == pb::TensorShapeProto::Dim::kSize) extent = BytesOf(size.value);
+    }
+    shape->push_back(extent);
+  }
+}
+
+void ReadBuffer(std::string_view bytes, NodeMemory::Value* value) {
+  WireField field;
+  for (WireFields fields(bytes); fields.Next(&field);) {
+    if (field.type != WireType::kVarint) continue;
+    if (field.number == pb::AllocationDescription::kRequestedBytes)
+      value->bytes = BytesOf(field.value);
+    if (field.number == pb::AllocationDescription::kAllocatedBytes)
+      value->allocated = BytesOf(field.value);
+    if (field.number == pb::AllocationDescription::kPtr) value->address = field.value;
+  }
+}
+
+void ReadOutput(std::string_view bytes, NodeMemory* memory) {
+  WireField output, part;
+  for (WireFields outputs(bytes); outputs.Next(&output);) {
+    if (output.number != pb::NodeOutput::kTensorDescription || !IsText(output)) continue;
+    NodeMemory::Value value;
+    ReadTypeAndShape(output.bytes, &value.dtype, &value.shape);
+    for (WireFields parts(output.bytes); parts.Next(&part);) {
+      if (part.number == pb::TensorDescription::kAllocationDescription && IsText(part)) {
+        ReadBuffer(part.bytes, &value);
+      }
+    }
+    memory->values.insert(memory->values.begin() + static_cast<ptrdiff_t>(memory->outputs++),
+                          std::move(value));
+  }
+}
+
+void ReadChange(std::string_view bytes, NodeMemory* memory) {
+  NodeMemory::Change change;
+  int64_t micros = 0;
+  WireField field;
+  for (WireFields fields(bytes); fields.Next(&field);) {
+    if (field.type != WireType::kVarint) continue;
+    const auto number = static_cast<int64_t>(field.value);
+    if (field.number == pb::AllocationRecord::kAllocMicros) micros = number;
+    if (field.number == pb::AllocationRecord::kAllocBytes) change.bytes = number;
+  }
+  if (micros <= 0 || micros > kLatestMicros || change.bytes == 0 || change.bytes > kMostBytes ||
+      change.bytes < -kMostBytes) {
+    return;
+  }
+  change.nanos = micros * 1000;
+  memory->changes.push_back(change);
+}
+
+void ReadUsed(std::string_view bytes, NodeMemory* memory) {
+  WireField field;
+  for (WireFields fields(bytes); fields.Next(&field);) {
+    if (field.number == pb::AllocatorMemoryUsed::kAllocationRecords && IsText(field)) {
+      ReadChange(field.bytes, memory);
+    }
+    if (field.number == pb::AllocatorMemoryUsed::kAllocatorBytesInUse) {
+      memory->allocator_in_use = std::max(memory->allocator_in_use, BytesOf(field.value));
+    }
+  }
+}
+
+}  // namespace
+
+int64_t ElementBytes(int dtype) {
+  const ElementType* const type = FindElementType(dtype);
+  return type == nullptr ? 0 : type->bytes;
+}
+
+std::string_view ElementTypeName(int dtype) {
+  const ElementType* const type = FindElementType(dtype);
+  return type == nullptr ? std::string_view() : type->name;
+}
+
+void ReadTypeAndShape(std::string_view tensor, int* dtype, std::vector<int64_t>* shape) {
+  static_assert(pb::TensorProto::kDtype == pb::TensorDescription::kDtype);
+  static_assert(pb::TensorProto::kTensorShape == pb::TensorDescription::kShape);
+  WireField field;
+  for (WireFields fields(tensor); fields.Next(&field);) {
+    if (field.number == pb::TensorProto::kDtype && field.type == WireType::kVarint) {
+      *dtype = field.value < 1000 ? static_cast<int>(field.value) : 0;
+    }
+    if (field.number == pb::TensorProto::kTensorShape && IsText(field)) {
+      shape->clear();
+      ReadShape(field.bytes, shape);
+    }
+  }
+}
+
+bool ReadNodeMemory(std::string_view bytes, NodeMemory* memory) {
+  namespace Exec = pb::NodeExecStats;
+  WireField field, part;
+  for (WireFields fields(bytes); fields.Next(&field);) {
+    if (!IsText(field)) continue;
+    if (field.number == Exec::kMemory) ReadUsed(field.bytes, memory);
+    if (field.number == Exec::kOutput) ReadOutput(field.bytes, memory);
+    if (field.number == Exec::kReferencedTensor) {
+      ReadBuffer(field.bytes, &memory->values.emplace_back());
+    }
+    if (field.number != Exec::kMemoryStats) continue;
+    for (WireFields parts(field.bytes); parts.Next(&part);) {
+      if (part.number == pb::MemoryStats::kPersistentMemorySize) {
+        memory->persistent = BytesOf(part.value);
+      }
+    }
+  }
+  return !memory->changes.empty() || !memory->values.empty() || memory->persistent > 0;
+}
+
+}  // namespace thalweg
