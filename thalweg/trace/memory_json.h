@@ -2,7 +2,7 @@
 // MemoryJson: what holds the memory of a step, for programs: devices with peak, kinds, holders and
 // a curve; what grew over several steps.
 //
-//   ASSIGN_OR_RETURN(const std::string json, MemoryJson(*trace, HighestStep(*trace)));
+//   ASSIGN_OR_RETURN(const std::string json, MemoryJson(trace, HighestStep(trace)));
 //
 // Ownership: the text is the caller's.
 // Threads: any.
