@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "npy.h"
 #include "test_command.h"
 
 namespace cli {
