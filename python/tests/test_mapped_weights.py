@@ -66,6 +66,21 @@ def test_by_default_nothing_is_mapped(path):
     assert tw.load(path)(ids=[1]).shape == (1, WIDTH) and mapped(data) == (0, 0)
 
 
+def test_the_command_maps_them(path, tmp_path):
+    np.save(tmp_path / "ids.npy", np.int32([3, 9]))
+
+    def said(*more):
+        return subprocess.run([sys.executable, "-m", "thalweg", "run", path, "--feed", f"ids={tmp_path / 'ids.npy'}", *more], text=True,
+                              capture_output=True, timeout=120, check=False)
+    read, mapping = said(), said("--map-weights")
+    assert read.returncode == mapping.returncode == 0 and "float32 [2,16]" in read.stdout and mapping.stdout == read.stdout, (read, mapping)
+    with open(os.path.join(path, DATA), "r+b") as f:  # only who reads looks at the checksum
+        f.seek(TABLE.nbytes - 4)
+        f.write(b"\0\0\0\0")
+    read, mapping = said(), said("--map-weights")
+    assert read.returncode == 1 and "checksum" in read.stderr and mapping.returncode == 0, (read, mapping)
+
+
 def test_an_update_is_of_a_copy(path):
     with open(os.path.join(path, DATA), "rb") as f:
         before = f.read()
