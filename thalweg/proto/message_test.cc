@@ -13,8 +13,8 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(DescriptorTest, TablesAgreeWithThemselves) {
-  EXPECT_EQ(MessageTypes().size(), 253u);
-  EXPECT_EQ(EnumTypes().size(), 24u);
+  EXPECT_EQ(MessageTypes().size(), 267u);
+  EXPECT_EQ(EnumTypes().size(), 25u);
   for (const MessageDescriptor& type : MessageTypes()) {
     EXPECT_EQ(FindMessageType(type.full_name), &type);
     EXPECT_EQ(&type.default_instance->type(), &type);
