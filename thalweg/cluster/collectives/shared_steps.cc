@@ -23,6 +23,9 @@ constexpr seconds kSpeaksEvery{30};
 constexpr seconds kSilentFor{10};
 // So often one is not reached before it is gone: a connection may end for other reasons.
 constexpr int kFailuresOfGone = 2;
+// Of one that has just begun or greeted: a call may still be refused as before it was there, until
+// its channel connects anew.
+constexpr int kFailuresOfNew = -1;
 // For the others to hear of a failure, before the step ends here and perhaps the process.
 constexpr std::chrono::milliseconds kHearWithin{500};
 constexpr size_t kMostTold = 4096;  // tasks of which is kept what they told
@@ -174,7 +177,8 @@ void SharedSteps::Look(uint64_t ticket) {
       const TimePoint now = environment_.clock().Now();
       std::erase_if(wait.seen, [&](const auto& entry) { return !tasks.contains(entry.first); });
       for (const std::string& task : tasks) {
-        wait.seen.try_emplace(task, Seen{.heard = now, .last = OkStatus()});
+        wait.seen.try_emplace(task,
+                              Seen{.heard = now, .failures = kFailuresOfNew, .last = OkStatus()});
       }
       ends = Judge(wait, sought, debts, now);
       if (step != 0 && ends.ok() && StandsStill(sought.size, progress, now, &wait)) {
@@ -417,6 +421,13 @@ void SharedSteps::Hear(const StepWord& word) {
   Task& task = tasks_[word.task];
   task.met = true;
   if (!word.failed.ok()) task.told = word.failed.message();
+  // Who waited for it to start has been refused until now.
+  for (auto& [ticket, wait] : waits_) {
+    const auto found = wait.seen.find(word.task);
+    if (found == wait.seen.end()) continue;
+    found->second.heard = environment_.clock().Now();
+    found->second.failures = kFailuresOfNew;
+  }
 }
 
 // A question about no step.

@@ -73,8 +73,9 @@ class OtherTask {
   std::atomic<bool> has_begun{false};
   std::atomic<bool> has_failed{false};
   std::atomic<bool> is_silent{false};
-  std::atomic<bool> tells{true};   // whether anything moves here
-  std::atomic<bool> moves{false};  // something does, between all questions
+  std::atomic<bool> refuses{false};  // as if it were not there
+  std::atomic<bool> tells{true};     // whether anything moves here
+  std::atomic<bool> moves{false};    // something does, between all questions
   std::atomic<int> greetings{0};
   std::atomic<uint64_t> incarnation{8};
   std::atomic<int64_t> told{0};  // the step that has failed
@@ -87,6 +88,7 @@ class OtherTask {
       MutexLock lock(mutex_);
       return unanswered_.push_back(asked);
     }
+    if (refuses) return call.Answer(Unavailable("connection refused"));
     if (call.method().ends_with("/RecvBuf")) {
       const Result<OwnedMessage> request =
           ParseMessage(pb::RecvBufRequest::Descriptor(), std::string(call.request()));
@@ -332,6 +334,17 @@ TEST_F(SharedStepsTest, WhoHasGreetedIsMissedWhenItHasEnded) {
   ASSERT_TRUE(Comes([&] { return HasEnded(); }));
   ended_.Wait();
   EXPECT_EQ(why_.code(), Code::kUnavailable);
+}
+
+TEST_F(SharedStepsTest, WhoGreetsAfterItWasWaitedForIsThere) {
+  other_->refuses = true;
+  Wait();
+  ASSERT_TRUE(Comes([&] { return other_->calls >= 4; }));
+  shared_->Hear({.step = 0, .task = std::string(kOther)});
+  other_->refuses = false;
+  const int calls = other_->calls;
+  ASSERT_TRUE(Comes([&] { return other_->calls >= calls + 4; }));
+  EXPECT_FALSE(HasEnded());
 }
 
 TEST_F(SharedStepsTest, ALeaderThatHasEndedGivesNoNumber) {
