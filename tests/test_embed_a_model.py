@@ -47,4 +47,4 @@ def test_each_block(tmp_path, monkeypatch):
             said = ran(text, environment)
         else:
             (folder / name).write_text(text)
-    assert [b[0] for b in blocks].count("text") == 7
+    assert [b[0] for b in blocks].count("text") == 8

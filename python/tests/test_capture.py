@@ -185,7 +185,7 @@ def test_a_kept_step_by_commands(tmp_path):
     y = tw.check_numerics(tw.log(x, name="log"), "bad", name="check")
     with tw.Session() as session, tw.debugging.capture(session, str(tmp_path)) as captured:
         _fails(session, y, {x: [1, -1]})
-    lines = ["where", "break * inf", "type Log", "breaks", "run", "print log", "print x:0", "print check", "cont", "bogus", "clear 9", "clear", "run", "break", "exit"]
+    lines = ["where", "break * inf", "type Log", "breaks", "run", "print log", "print x:0", "print check", "cont", "bogus", "clear 9", "clear", "run", "break", "help", "exit"]
     done = subprocess.run([sys.executable, "-m", "thalweg", "replay", "--debug", captured.files[0]], capture_output=True, text=True, timeout=120,
                           input="\n".join(lines))
     said = done.stdout
@@ -193,7 +193,7 @@ def test_a_kept_step_by_commands(tmp_path):
     assert "no step stands" in said and "1: * where a value is not finite\n2: * of Log" in said
     assert "behind Log 'log', iteration 0" in said and "log:0 = [ 0. nan]" in said and "[ 1. -1.]" in said
     assert "'check:0' has not been computed yet" in said and said.count("InvalidArgumentError: bad") >= 2
-    assert "no command 'bogus'" in said and "no breakpoint 9; there are [1, 2]" in said and "missing 1 required" in said
+    assert "no command 'bogus'" in said and "no breakpoint 9; there are [1, 2]" in said and "break: missing a required argument: 'name'" in said and "lists the breakpoints" in said
 
 
 @pytest.mark.parametrize("damage, said", [("cut", "damaged"), ("text", "damaged"), ("page", "damaged"), ("format", "of format 7"),
@@ -237,3 +237,95 @@ def test_a_folder_that_cannot_be_written_hides_no_error(tmp_path):
         folder.rmdir()
         _fails(session, tw.check_numerics(x, "x"), {x: np.nan})
     assert captured.files == []
+
+
+def _two_sessions_fail(folder):
+    x = tw.placeholder(tw.float32, [])
+    y = tw.check_numerics(x, "x")
+    files = []
+    for _ in range(2):
+        with tw.Session() as session, tw.debugging.capture(session, folder) as captured:
+            _fails(session, y, {x: np.nan})
+        files += captured.files
+    return files
+
+
+def test_a_file_that_is_there_stays(tmp_path):
+    files = _two_sessions_fail(str(tmp_path))
+    assert [os.path.basename(f) for f in files] == ["run-0.step", "run-0-1.step"]
+    assert all(tw.debugging.replay(f).is_the_same for f in files)
+
+
+def test_a_session_is_captured_once_and_by_a_hook_where_it_is_monitored(tmp_path):
+    tw.train.get_or_create_global_step()
+    with tw.Session() as session, tw.debugging.capture(session, str(tmp_path)):
+        with pytest.raises(RuntimeError, match="captured already"), tw.debugging.capture(session, str(tmp_path)):
+            pass
+    with tw.train.MonitoredSession() as session, pytest.raises(TypeError, match="tw.train.CaptureHook"):
+        tw.debugging.capture(session, str(tmp_path))
+    with tw.train.MonitoredSession() as session, pytest.raises(TypeError, match="a Debugger takes a Session"):
+        tw.debugging.Debugger(session)
+    with pytest.raises(ValueError, match="state must be one of before, after, none"):
+        tw.train.CaptureHook(str(tmp_path), state="always")
+
+
+def test_what_was_around_a_session_comes_back(tmp_path):
+    with tw.Session() as session:
+        calls = []
+
+        def around(fetches, *more):
+            calls.append(fetches)
+            return type(session).run(session, fetches, *more)
+        session.run = around
+        two = tw.constant(2.0)
+        with tw.debugging.capture(session, str(tmp_path)):
+            assert session.run(two) == 2.0 and calls == [two]
+        assert session.run == around
+        with tw.debugging.capture(session, str(tmp_path)), pytest.raises(ValueError):  # in the session's own words
+            session.run("no_such_tensor:0")
+
+
+def test_functions_of_the_program_are_not_those_of_the_process_that_replays(tmp_path):
+    def refuse(value):
+        raise ValueError("no")
+    with tw.Graph().as_default():
+        failing = tw.py_func(refuse, [tw.constant(1.0)], tw.float32, name="refuse")
+        with tw.Session() as session, tw.debugging.capture(session, str(tmp_path)) as captured:
+            _fails(session, failing * 2.0)
+    again = tw.debugging.replay(captured.files[0])
+    assert isinstance(again.raised, tw.errors.UnimplementedError) and "refuse" in again.raised.message and not again.is_the_same
+
+
+def test_devices_are_others_where_a_step_of_a_cluster_runs_again():
+    then, now = (f"x on {device}" for device in ("/job:ps/replica:0/task:3/device:CPU:0 (created at a.py:1)",
+                                                 "/job:localhost/replica:0/task:0/device:GPU:0"))
+    step = KeptStep(tw.GraphDef(), [], error={"type": "InvalidArgumentError", "message": then})
+    assert replay_module.Replay(step, tw.errors.InvalidArgumentError(None, None, now), []).is_the_same
+    assert not replay_module.Replay(step, tw.errors.InvalidArgumentError(None, None, now.replace("x", "y")), []).is_the_same
+
+
+def test_any_damage_of_a_file_is_said_so(tmp_path):
+    [path, _] = _two_sessions_fail(str(tmp_path))
+    with open(path, "rb") as f:
+        whole = f.read()
+    draw = np.random.RandomState(1)
+    for _ in range(200):
+        spoiled = bytearray(whole)
+        for at in draw.randint(0, len(whole), 3):
+            spoiled[at] ^= 1 << draw.randint(8)
+        with open(tmp_path / "spoiled.step", "wb") as f:
+            f.write(spoiled)
+        try:
+            tw.debugging.replay(str(tmp_path / "spoiled.step"))
+        except (OSError, ValueError):
+            pass
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    page = json.loads(parts["step.json"])
+    for name, changed in (("step.json", b"[" * 100_000), ("step.json", json.dumps({**page, "fetches": [1]}).encode()),
+                          ("graph.pb", parts["graph.pb"].replace(b"CheckNumerics", b"CheckNumeric0"))):
+        with zipfile.ZipFile(tmp_path / "spoiled.step", "w") as archive:
+            for other, text in parts.items():
+                archive.writestr(other, changed if other == name else text)
+        with pytest.raises(ValueError, match="spoiled.step"):
+            tw.debugging.replay(str(tmp_path / "spoiled.step"))

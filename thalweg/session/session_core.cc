@@ -416,8 +416,18 @@ Status SessionCore::RunPlan(const StepPlan& plan, const RunOptions& options,
   if (mapped_files_ == nullptr) return RunStep(plan, options, values, fetches, metadata, spent);
   RETURN_IF_ERROR(mapped_files_->Check());
   Status status = RunStep(plan, options, values, fetches, metadata, spent);
+  if (status.ok()) status = CopyMapped(fetches);
   RETURN_IF_ERROR(mapped_files_->Check());
   return status;
+}
+
+// Results are read after the step, when nobody looks at the files any more.
+Status SessionCore::CopyMapped(std::span<Tensor> fetches) {
+  for (Tensor& fetch : fetches) {
+    if (fetch.empty() || fetch.bytes() == 0 || !mapped_files_->Hold(fetch.raw_data())) continue;
+    ASSIGN_OR_RETURN(fetch, fetch.Clone(*environment_->allocator()));
+  }
+  return OkStatus();
 }
 
 Status SessionCore::RunStep(const StepPlan& plan, const RunOptions& options,

@@ -116,6 +116,7 @@ class SessionCore {
   std::chrono::nanoseconds TimeoutOf(const RunOptions& options) const {
     return options.timeout.count() > 0 ? options.timeout : options_.default_timeout;
   }
+  Status CopyMapped(std::span<Tensor> fetches);
   Status RunStep(const StepPlan& plan, const RunOptions& options, std::span<const Tensor> values,
                  std::span<Tensor> fetches, RunMetadata* metadata, std::chrono::nanoseconds spent);
   // How signatures become plans.

@@ -51,8 +51,8 @@ class Analyzer:
         data = self._dump.dumped_tensor_data
         if given.tensor_filter is not None:
             data = self._dump.find(self._filter(given.tensor_filter))
-        found = [d for d in data if (given.node_name_filter is None or re.match(given.node_name_filter, d.node_name)) and
-                 (given.op_type_filter is None or re.match(given.op_type_filter, self._type(d.node_name)))]
+        by_name, by_type = _pattern(given.node_name_filter), _pattern(given.op_type_filter)
+        found = [d for d in data if by_name.match(d.node_name) and by_type.match(self._type(d.node_name))]
         found.sort(key=_SORTS.get(given.sort_by, lambda d: self._type(d.node_name)), reverse=given.reverse)
         rows = [("t (ms)", "Size (B)", "Op type", "Tensor name")]
         rows += [(f"[{(d.timestamp - self._dump.t0) / 1000:.3f}]", str(d.dump_size_bytes), self._type(d.node_name), d.tensor_name) for d in found]
@@ -169,6 +169,14 @@ class Analyzer:
 def _slice(text):
     parts = [int(p) if p.strip() else None for p in text.split(":")] if text.strip() != "..." else [...]
     return parts[0] if len(parts) == 1 else slice(*parts)
+
+
+def _pattern(text):
+    """What a filter lets pass; all without one."""
+    try:
+        return re.compile(text or "")
+    except re.error as error:
+        raise CommandError(f"lt: {text!r} is no regular expression: {error}") from error
 
 
 def _table(rows):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import threading
 import uuid
@@ -14,6 +15,7 @@ from thalweg import dtypes, errors, logging as tw_logging, messages
 from thalweg.debugger import steps, taps
 from thalweg.debugger.step_files import KeptStep
 from thalweg.graph.ops import apply
+from thalweg.graph.session import Session
 from thalweg.graph.shapes import TensorShape
 from thalweg.graph.tensor import Tensor
 from thalweg.graph_util import extract_sub_graph
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from thalweg.base.typing import FeedDict, Fetches
-    from thalweg.graph.session import Session
     from thalweg.graph.tensor import Operation
     from thalweg.messages import RunMetadata, RunOptions
 
@@ -72,8 +73,9 @@ class Capture:
     """What `capture` gives: the files that it has written."""
 
     def __init__(self, session: Session, folder: str, state: str, first_run: int, most: int) -> None:
-        if state not in _STATES:
-            raise ValueError(f"state must be one of {', '.join(_STATES)}, got {state!r}")
+        checked_state(state)
+        if not isinstance(session, Session):
+            raise TypeError(f"capture takes a Session, got a {type(session).__name__}: give a monitored session tw.train.CaptureHook")
         self.files: list[str] = []
         self._session, self._graph = session, session.graph
         self._folder, self._state, self._first_run, self._most = folder, state, first_run, most
@@ -83,21 +85,32 @@ class Capture:
         self._keepers: dict[Operation, _Keeper] = {}
         self._reads: dict[Operation, tuple[Tensor, Tensor]] = {}
         self._initialized: set[Operation] = set()
-        self._plain_run = session.run
+        self._run_before = session.__dict__.get("run")  # of another wrapper
         with steps.adding_to(self._graph):
             self._number = array_ops.placeholder(dtypes.int64, [], f"{_SCOPE}/number")
         os.makedirs(folder, exist_ok=True)
 
     def __enter__(self) -> Self:
+        if isinstance(getattr(self._session.run, "__self__", None), Capture):
+            raise RuntimeError("the session is captured already: end that capture first")
         self._session.run = self._run
         return self
+
+    def _plain_run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        run = self._run_before or functools.partial(type(self._session).run, self._session)
+        return run(fetches, feed_dict, options, run_metadata)
 
     def __exit__(self, *error: object) -> None:
         self.end()
 
     def end(self) -> None:
         """Gives the session back as it was."""
-        if self._session.__dict__.pop("run", None) is None or self._session._closed:
+        if self._session.__dict__.get("run") != self._run:
+            return
+        del self._session.run
+        if self._run_before is not None:
+            self._session.run = self._run_before
+        if self._session._closed:
             return
         ends = [end for keeper in self._keepers.values() for end in keeper.ends]
         if ends:
@@ -111,8 +124,11 @@ class Capture:
         self._run_count += 1
         if self._run_count < self._first_run or len(self.files) >= self._most:
             return self._plain_run(fetches, feed_dict, options, run_metadata)
-        flat = steps.flat_fetches(self._graph, fetches)
-        feeds = steps.flat_feeds(self._graph, feed_dict)
+        try:
+            flat = steps.flat_fetches(self._graph, fetches)
+            feeds = steps.flat_feeds(self._graph, feed_dict)
+        except (KeyError, TypeError, ValueError):  # it says so in its own words
+            return self._plain_run(fetches, feed_dict, options, run_metadata)
         known = self._signature(flat, feeds)
         state = self._state_of(known) if self._state == "before" else {}
         number = self._run_count
@@ -194,13 +210,20 @@ class Capture:
                 options=_ours(options, messages.RunOptions),
                 error={"type": type(error).__name__, "code": error.error_code, "message": error.message,
                        "op": "" if error.op is None else error.op.name})
-            path = os.path.join(self._folder, f"run-{number}.step")
+            path = self._new_path(number)
             step.save(path)
-        except (OSError, ValueError, TypeError) as why:
+        except Exception as why:
             tw_logging.error("The failed run %d could not be kept in %s: %s", number, self._folder, why)
             return
         self.files.append(path)
         tw_logging.error("The failed run %d is kept: thalweg replay %s", number, path)
+
+    def _new_path(self, number):
+        """Of a file that is not there: other sessions and programs may have had a run of the same number."""
+        path, again = os.path.join(self._folder, f"run-{number}.step"), 1
+        while os.path.exists(path):
+            path, again = os.path.join(self._folder, f"run-{number}-{again}.step"), again + 1
+        return path
 
     def _given(self, number, known, lost):
         are_there = self._plain_run([keeper.is_there for keeper in known.keepers]) if known.keepers else []
@@ -213,6 +236,13 @@ class Capture:
                 lost[op.name] = f"{op.type} had given nothing when the step failed"
         tensors = {x.name: value for keeper in of_this for x, value in zip(keeper.outputs, keeper.values)}
         return self._plain_run(tensors) if tensors else {}
+
+
+def checked_state(state: str) -> str:
+    """One of the words for when variables are kept."""
+    if state not in _STATES:
+        raise ValueError(f"state must be one of {', '.join(_STATES)}, got {state!r}")
+    return state
 
 
 def _array(value: Any, dtype: dtypes.DType) -> Any:
@@ -229,7 +259,7 @@ def capture(session: Session, folder: str, state: str = "after", first_run: int 
 
     While it lasts, a `run` of the session on this thread that ends with an error writes `run-12.step` (the thirteenth run) and raises as ever. The
     file has the graph of the step, its feeds, what its random operations, iterators, queues and functions of Python had given, and variables.
-    The end of data (OutOfRangeError) is not kept.
+    The end of data (OutOfRangeError) is not kept. A file that is there already stays: the next is `run-12-1.step`.
 
     Parameters
     ----------

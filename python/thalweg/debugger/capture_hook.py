@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thalweg.debugger.capture import Capture, capture
+from thalweg.debugger.capture import Capture, capture, checked_state
 from thalweg.training.session_run_hook import SessionRunHook
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class CaptureHook(SessionRunHook):
 
     def __init__(self, folder: str, state: str = "after", first_run: int = 0, most: int = 1) -> None:
         self.files: list[str] = []  # that were written
-        self._wishes = folder, state, first_run, most
+        self._wishes = folder, checked_state(state), first_run, most
         self._capture: Capture | None = None
 
     def after_create_session(self, session: Session, coord: Coordinator) -> None:

@@ -15,6 +15,7 @@ from thalweg import errors, messages
 from thalweg.debugger import gates, steps
 from thalweg.graph import tensor_util
 from thalweg.graph.device_specs import DeviceSpec
+from thalweg.graph.session import Session
 from thalweg.graph.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from thalweg.base.typing import Array, FeedDict, Fetches
-    from thalweg.graph.session import Session
     from thalweg.graph.tensor import Operation
     from thalweg.messages import RunOptions
 
@@ -76,6 +76,9 @@ def _value(text):
     return messages.make_ndarray(messages.TensorProto.FromString(text))
 
 
+_RUNS = "the step before has not ended and stands nowhere, as one whose queue nobody fills: it ends with its session or its timeout_in_ms"
+
+
 class Debugger:
     """Runs steps of a session that stand still at breakpoints, one step at a time.
 
@@ -105,6 +108,8 @@ class Debugger:
     """
 
     def __init__(self, session: Session, nodes: str = "*") -> None:
+        if not isinstance(session, Session):
+            raise TypeError(f"a Debugger takes a Session, got a {type(session).__name__}")
         self._session, self._graph, self._nodes = session, session.graph, nodes
         self._unique = f"debugger_{uuid.uuid4().hex}"
         self._changed = threading.Condition()
@@ -168,15 +173,15 @@ class Debugger:
     def start(self, fetches: Fetches, feed_dict: FeedDict | None = None, options: RunOptions | None = None) -> Stop | None:
         """Begins a step as Session.run would. Gives where it stands; None where it has ended, and result() has its values or its error."""
         if self._thread is not None and self._outcome is None:
-            raise RuntimeError(f"a step stands at {self._current!r}: resume() or abort() it first")
+            raise RuntimeError(_RUNS if self._current is None else f"a step stands at {self._current!r}: resume() or abort() it first")
         feeds = steps.flat_feeds(self._graph, feed_dict)
         ops = [op for op in steps.needed(steps.flat_fetches(self._graph, fetches), feeds)
                if steps.can_be_looked_at(op) and op.type != "Const" and fnmatch.fnmatchcase(op.name, self._nodes)]
+        taps = [self._gate_of(op).tap for op in ops]
         with self._changed:
             self._forget()
             self._outcome = None
             self._feeds = {x.name: value for x, value in feeds.items()}
-        taps = [self._gate_of(op).tap for op in ops]
         readers = [threading.Thread(target=self._read, args=(reports,), daemon=True, name="debugger") for reports in self._reports.values()]
         for reader in readers:
             reader.start()
@@ -259,7 +264,8 @@ class Debugger:
 
     def _standing(self):
         if self._current is None:
-            raise RuntimeError("no step stands" + ("" if self._outcome is None else ": it has ended"))
+            raise RuntimeError(_RUNS if self._thread is not None and self._outcome is None else
+                               "no step stands" + ("" if self._outcome is None else ": it has ended"))
         return self._current
 
     def _gate_of(self, op):

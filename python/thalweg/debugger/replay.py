@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LONGEST_MS = 10 * 60 * 1000
-_SITE = re.compile(r" \(created at [^)]*\)")  # of the program, whose lines a file does not know
+# Lines of the program, which a file does not know, and devices, which are others here.
+_ELSEWHERE = re.compile(r" \(created at [^)]*\)|(?:/job:[^\s'\"(),;]*)?/device:\w+:\d+")
+_FUNCTIONS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
 
 @dataclasses.dataclass
@@ -37,9 +39,9 @@ class Replay:
 
     @property
     def is_the_same(self) -> bool:
-        """Whether it has failed with the error that the file has: its type and its words, but for lines of the program."""
+        """Whether it has failed with the error that the file has: its type and its words, but for lines of the program and devices."""
         return self.raised is not None and type(self.raised).__name__ == self.step.error.get("type") and \
-            _SITE.sub("", self.raised.message) == _SITE.sub("", self.step.error.get("message", ""))
+            _ELSEWHERE.sub("", self.raised.message) == _ELSEWHERE.sub("", str(self.step.error.get("message", "")))
 
     def text(self) -> str:
         """What was kept and what came of it, for people."""
@@ -83,6 +85,7 @@ def replay(path: str, options: RunOptions | None = None) -> Replay:
     options = _with_deadline(step.options if options is None else options)
     with _made(path, step) as (session, fetches, feeds):
         try:
+            _check_functions(fetches, feeds)
             return Replay(step, None, session.run(fetches, feeds, options=options))
         except errors.OpError as error:
             return Replay(step, error, [])
@@ -108,11 +111,22 @@ def _made(path: str, step: KeptStep) -> Iterator[tuple[Session, list[Any], dict[
             feeds = {graph.get_tensor_by_name(name): value for name, value in {**step.given, **step.feeds}.items()}
             fetches = [graph.as_graph_element(name) for name in step.fetches]
             sets, values = _set_variables(graph, step)
-        except (KeyError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, errors.OpError) as error:
             raise StepFileError(f"{path}: the graph of the step cannot be made: {error}") from error
         with Session(graph=graph, config=None if step.target else step.config) as session:
-            session.run(sets, values)
+            try:
+                session.run(sets, values)
+            except errors.OpError as error:
+                raise StepFileError(f"{path}: the variables of the step cannot be set: {error.message}") from error
             yield session, fetches, feeds
+
+
+def _check_functions(fetches, feeds):
+    """Functions of the program are none of this process's, which may have others by the same numbers."""
+    called = [op for op in steps.needed(fetches, feeds) if op.type in _FUNCTIONS]
+    if called:
+        raise errors.UnimplementedError(None, called[0], "the step calls functions of its program, which are not in the file, and what they gave "
+                                        f"is not either: {', '.join(op.name for op in called)}")
 
 
 def _set_variables(graph, step):
@@ -143,7 +157,10 @@ def main(arguments: list[str]) -> int:
         if asks:
             return _debug(rest[0])
         done = replay(rest[0])
-    except (OSError, ValueError) as error:
+    except KeyboardInterrupt:
+        print("thalweg replay: interrupted", file=sys.stderr)
+        return 130
+    except (OSError, ValueError, errors.UnimplementedError) as error:
         print(f"thalweg replay: {error}", file=sys.stderr)
         return 2
     print(done.text())
@@ -153,5 +170,6 @@ def main(arguments: list[str]) -> int:
 def _debug(path):
     step = KeptStep.load(path)
     with _made(path, step) as (session, fetches, feeds), Debugger(session) as debugger:
+        _check_functions(fetches, feeds)
         Shell(debugger, fetches, feeds, f"run {step.run}: {step.error.get('type')}: {step.error.get('message')}\nhelp lists the commands").cmdloop()
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmd
+import inspect
 import shlex
 import sys
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ breaks             lists the breakpoints;  clear [NUMBER] takes one away, or all
 run                begins the step;  cont goes on to the next breakpoint, node to the next operation, loop to the next iteration
 print NODE[:SLOT]  the last value of an edge;  where says where the step stands;  abort ends it
 exit               ends the program"""
+_VERBS = frozenset("break type breaks clear run cont node loop print where abort help".split())
 _SHORT = {"b": "break", "c": "cont", "r": "run", "n": "node", "l": "loop", "p": "print", "w": "where",
           "q": "exit", "quit": "exit", "EOF": "exit", "h": "help"}
 
@@ -48,10 +50,16 @@ class Shell(cmd.Cmd):
             verb = _SHORT.get(words[0], words[0])
             if verb == "exit":
                 return True
-            follow = getattr(self, f"_{verb}", None) if verb in _HELP.replace(";", "").split() else None
+            follow = getattr(self, f"_{verb}", None) if verb in _VERBS else None
             if follow is None:
                 raise ValueError(f"there is no command {words[0]!r}: help lists them")
+            try:
+                inspect.signature(follow).bind(*words[1:])
+            except TypeError as error:
+                raise ValueError(f"{verb}: {error}; help lists the commands and what follows them") from error
             self.stdout.write(follow(*words[1:]) + "\n")
+        except KeyboardInterrupt:
+            self.stdout.write("interrupted\n")
         except (ValueError, RuntimeError, KeyError, TypeError, errors.OpError) as error:
             self.stdout.write(f"{type(error).__name__}: {error}\n")
         return False

@@ -84,7 +84,9 @@ class KeptStep:
                                                                                 ("target", str), ("state_is_of", str))}
         except StepFileError:
             raise
-        except (zipfile.BadZipFile, KeyError, TypeError, ValueError, AttributeError, EOFError, NotImplementedError) as error:
+        except OSError:
+            raise
+        except Exception as error:  # of the archive, of JSON, of messages
             raise StepFileError(f"{path} is no file of a kept step, or damaged: {error}") from error
         return cls(**read, **tensors, **plain)
 

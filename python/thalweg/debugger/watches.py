@@ -211,10 +211,11 @@ def _run_with_watches(session: Session, fetches: Fetches, feed_dict: FeedDict | 
     for folder, watched in by_folder.items():
         dumps = known.setdefault(folder, Dumps(session, folder))
         taps[folder] = dumps.taps(ops, lambda x, watched=watched: watched.get(x.name, ()))
-    values = run([fetches, list(taps.values())], feed_dict, options, run_metadata)[0]
-    for folder, of_folder in taps.items():
-        known[folder].finish(folder, ops, of_folder, page_of(flat, feeds, 0, options.debug_options.global_step), fetches, feeds.keys())
-    return values
+    try:
+        return run([fetches, list(taps.values())], feed_dict, options, run_metadata)[0]
+    finally:  # most of all where the step has failed
+        for folder, of_folder in taps.items():
+            known[folder].finish(folder, ops, of_folder, page_of(flat, feeds, 0, options.debug_options.global_step), fetches, feeds.keys())
 
 
 def dump_dir_takes(tensor: Tensor) -> bool:
