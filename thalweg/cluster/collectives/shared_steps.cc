@@ -228,7 +228,10 @@ bool SharedSteps::IsGone(const std::string& task, const Seen& seen, TimePoint no
   const auto known = tasks_.find(task);
   const bool is_met = known != tasks_.end() && known->second.met;
   if (!is_met && !peers_.KnownVersion(task).has_value()) return false;
-  return seen.failures >= kFailuresOfGone || now - seen.heard >= kSilentFor;
+  // One that has never answered here may be refused as before it was there: a channel says so until
+  // it connects, which one that stands still does not do.
+  const bool is_reached = known != tasks_.end() && known->second.reached;
+  return (is_reached && seen.failures >= kFailuresOfGone) || now - seen.heard >= kSilentFor;
 }
 
 std::string SharedSteps::GoneText(const std::string& task, const Wait& wait, TimePoint now) const {
@@ -361,7 +364,7 @@ void SharedSteps::TakeStatus(const std::string& task, const Result<OwnedMessage>
   Task& known = tasks_[task];
   known.asked = false;
   if (answer.ok()) {
-    known.met = true;
+    known.met = known.reached = true;
     const std::optional<HeartbeatPayload> beat = FindHeartbeat(**answer);
     known.progress = beat.has_value() ? std::optional(beat->progress) : std::nullopt;
     known.devices.clear();

@@ -95,7 +95,8 @@ class SharedSteps {
   using TimePoint = Clock::TimePoint;
   // What is known of another task, whoever waits.
   struct Task {
-    bool met = false;  // it has answered once, or told something
+    bool met = false;      // it has answered once, or told something
+    bool reached = false;  // it has answered once
     bool asked = false;
     std::string told;                         // how its last step has failed
     std::map<std::string, uint64_t> devices;  // their incarnations, as it said last

@@ -347,6 +347,16 @@ TEST_F(SharedStepsTest, WhoGreetsAfterItWasWaitedForIsThere) {
   EXPECT_FALSE(HasEnded());
 }
 
+TEST_F(SharedStepsTest, WhoHasGreetedAndNeverAnsweredHasTimeTo) {
+  shared_->Hear({.step = 0, .task = std::string(kOther)});
+  other_->refuses = true;
+  const Clock::TimePoint begun = clock_.Now();
+  Wait();
+  ASSERT_TRUE(Comes([&] { return HasEnded(); }));
+  ended_.Wait();
+  EXPECT_GE(clock_.Now() - begun, std::chrono::seconds(10));
+}
+
 TEST_F(SharedStepsTest, ALeaderThatHasEndedGivesNoNumber) {
   shared_->Hear({.step = 0, .task = std::string(kOther)});
   other_->Stop();
