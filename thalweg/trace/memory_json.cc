@@ -68,7 +68,7 @@ void WriteDevice(const Trace& trace, const MemoryUse& use, JsonWriter* json) {
   json->Key("knows_allocator").Bool(use.knows_allocator).Key("inferred").Bool(use.inferred);
   json->Key("kinds").BeginObject();
   for (size_t kind = 0; kind < kMemoryKinds; ++kind) {
-    json->Key(MemoryKindName(static_cast<MemoryKind>(kind))).Number(kinds[kind]);
+    json->Key(MemoryKindName(static_cast<HeldKind>(kind))).Number(kinds[kind]);
   }
   json->EndObject().Key("holders_at_peak").Number(holders.size()).Key("holders").BeginList();
   for (size_t i = 0; i < std::min(holders.size(), kMostHolders); ++i) {

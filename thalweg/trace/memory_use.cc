@@ -25,9 +25,9 @@ bool IsVariableOp(std::string_view op) {
          op == "TemporaryVariable" || op == "AutoReloadVariable";
 }
 
-MemoryKind ResidentKind(std::string_view op) {
-  if (IsVariableOp(op)) return MemoryKind::kVariable;
-  return op == "Const" || op == "HostConst" ? MemoryKind::kConstant : MemoryKind::kState;
+HeldKind ResidentKind(std::string_view op) {
+  if (IsVariableOp(op)) return HeldKind::kVariable;
+  return op == "Const" || op == "HostConst" ? HeldKind::kConstant : HeldKind::kState;
 }
 
 // What nodes of a step tell of one device, with the times of the trace.
@@ -40,14 +40,14 @@ class DeviceMemory {
     shift_ = trace.tasks[trace.devices[device].task].offset_nanos - trace.begin_nanos;
   }
 
-  void Add(const NodeMemory& node) { nodes_.push_back(&node); }
+  void Add(const ExecutionMemory& node) { nodes_.push_back(&node); }
   MemoryUse Use(const std::unordered_set<uint64_t>& read_by_gradients) {
     std::stable_sort(nodes_.begin(), nodes_.end(),
                      [](const auto* a, const auto* b) { return a->end < b->end; });
     AddResidents();
     use_.inferred = std::all_of(nodes_.begin(), nodes_.end(),
                                 [](const auto* node) { return node->changes.empty(); });
-    for (const NodeMemory* const node : nodes_) {
+    for (const ExecutionMemory* const node : nodes_) {
       use_.inferred ? AddValues(*node) : AddChanges(*node);
     }
     NameBlocks(read_by_gradients);
@@ -61,16 +61,17 @@ class DeviceMemory {
   int64_t At(int64_t nanos) const { return std::clamp(nanos + shift_, step_.begin, step_.end); }
 
   void AddResidents() {
-    std::unordered_map<uint64_t, const NodeMemory::Value*> described;
-    for (const NodeMemory* const node : nodes_) {
+    std::unordered_map<uint64_t, const ExecutionMemory::Value*> described;
+    for (const ExecutionMemory* const node : nodes_) {
       for (const auto& value : node->values) {
         if (value.address != 0 && value.dtype != 0) described.emplace(value.address, &value);
       }
     }
     std::map<uint64_t, size_t> seen;  // by what they refer to, or their node
-    for (const NodeMemory* const node : nodes_) {
+    for (const ExecutionMemory* const node : nodes_) {
       if (node->persistent == 0) continue;
-      const NodeMemory::Value* const value = node->values.empty() ? nullptr : &node->values.back();
+      const ExecutionMemory::Value* const value =
+          node->values.empty() ? nullptr : &node->values.back();
       uint64_t key = node->name;
       if (value != nullptr && value->address != 0) key = value->address;
       const auto [found, is_new] = seen.emplace(key, use_.residents.size());
@@ -81,9 +82,9 @@ class DeviceMemory {
       block.begin = step_.begin;
       block.end = step_.end;
       block.bytes = node->persistent;
-      if (block.kind == MemoryKind::kState || value == nullptr) continue;
+      if (block.kind == HeldKind::kState || value == nullptr) continue;
       const auto type = described.find(value->address);
-      const NodeMemory::Value& known = type == described.end() ? *value : *type->second;
+      const ExecutionMemory::Value& known = type == described.end() ? *value : *type->second;
       block.dtype = known.dtype;
       block.shape = known.shape;
     }
@@ -101,7 +102,7 @@ class DeviceMemory {
       if (key >> 32 != use_.device || facts.constant_bytes == 0 || told.contains(name)) continue;
       use_.residents.push_back({.name = name,
                                 .op = facts.op,
-                                .kind = MemoryKind::kConstant,
+                                .kind = HeldKind::kConstant,
                                 .stays = true,
                                 .begin = step_.begin,
                                 .end = step_.end,
@@ -109,14 +110,14 @@ class DeviceMemory {
     }
   }
 
-  MemoryBlock NewBlock(const NodeMemory& node) const {
-    return {.name = node.name, .op = node.op, .kind = MemoryKind::kScratch};
+  MemoryBlock NewBlock(const ExecutionMemory& node) const {
+    return {.name = node.name, .op = node.op, .kind = HeldKind::kScratch};
   }
 
   // A block that came is gone with the first of as many bytes that goes behind it.
-  void AddChanges(const NodeMemory& node) {
+  void AddChanges(const ExecutionMemory& node) {
     const size_t first = use_.blocks.size();
-    for (const NodeMemory::Change& change : node.changes) {
+    for (const ExecutionMemory::Change& change : node.changes) {
       if (change.bytes > 0) {
         MemoryBlock& block = use_.blocks.emplace_back(NewBlock(node));
         block.begin = At(change.nanos);
@@ -135,7 +136,7 @@ class DeviceMemory {
       }
     }
     // Which of them are outputs: of as many bytes as these were given, the ones that live longest.
-    for (const NodeMemory::Value& value : node.values) {
+    for (const ExecutionMemory::Value& value : node.values) {
       size_t longest = use_.blocks.size();
       for (size_t b = first; b < use_.blocks.size(); ++b) {
         if (addresses_[b] != 0 || value.address == 0 || use_.blocks[b].bytes != value.allocated ||
@@ -150,17 +151,17 @@ class DeviceMemory {
     }
   }
   // Gone before its node had ended: no output.
-  bool IsGoneBefore(const NodeMemory& node, const MemoryBlock& block) const {
+  bool IsGoneBefore(const ExecutionMemory& node, const MemoryBlock& block) const {
     return block.end < At(node.end) - 1000;
   }
   // The value lies in the block of a node that ended before.
-  bool IsOfAnother(const NodeMemory& node, uint64_t address) const {
+  bool IsOfAnother(const ExecutionMemory& node, uint64_t address) const {
     const auto found = at_.find(address);
     if (found == at_.end()) return false;
     const MemoryBlock& block = use_.blocks[found->second.back()];
     return block.name != node.name && block.end > At(node.end);
   }
-  void SetValue(size_t block, const NodeMemory::Value& value) {
+  void SetValue(size_t block, const ExecutionMemory::Value& value) {
     addresses_[block] = value.address;
     at_[value.address].push_back(block);
     use_.blocks[block].dtype = value.dtype;
@@ -168,9 +169,9 @@ class DeviceMemory {
   }
 
   // Without records of what came and went: an output lives until its last reader has ended.
-  void AddValues(const NodeMemory& node) {
+  void AddValues(const ExecutionMemory& node) {
     for (size_t v = 0; v < node.outputs; ++v) {
-      const NodeMemory::Value& value = node.values[v];
+      const ExecutionMemory::Value& value = node.values[v];
       if (value.address == 0 || value.allocated == 0 || node.persistent > 0) continue;
       const auto found = at_.find(value.address);
       if (found != at_.end() && use_.blocks[found->second.back()].end >= At(node.start)) continue;
@@ -205,7 +206,7 @@ class DeviceMemory {
   // on.
   void NameBlocks(const std::unordered_set<uint64_t>& read_by_gradients) {
     std::vector<bool> is_read(use_.blocks.size());
-    for (const NodeMemory* const node : nodes_) {
+    for (const ExecutionMemory* const node : nodes_) {
       for (size_t v = 0; v < node->outputs; ++v) {
         const auto found = at_.find(node->values[v].address);
         if (found == at_.end()) continue;
@@ -222,9 +223,9 @@ class DeviceMemory {
     for (size_t b = 0; b < use_.blocks.size(); ++b) {
       MemoryBlock& block = use_.blocks[b];
       if (addresses_[b] == 0) continue;
-      block.kind = IsOfGradients(trace_.texts[block.name]) ? MemoryKind::kGradient
-                   : is_read[b]                            ? MemoryKind::kActivation
-                                                           : MemoryKind::kValue;
+      block.kind = IsOfGradients(trace_.texts[block.name]) ? HeldKind::kGradient
+                   : is_read[b]                            ? HeldKind::kActivation
+                                                           : HeldKind::kValue;
     }
   }
 
@@ -251,10 +252,11 @@ class DeviceMemory {
       use_.peak_at = at;
     }
     int64_t in_use = 0, counted = use_.block_bytes;
-    for (const NodeMemory* const node : nodes_) in_use = std::max(in_use, node->allocator_in_use);
+    for (const ExecutionMemory* const node : nodes_)
+      in_use = std::max(in_use, node->allocator_in_use);
     for (const MemoryBlock& block : use_.residents) {
       // An allocator counts no constants of the graph.
-      if (in_use == 0 || block.kind != MemoryKind::kConstant) counted += block.bytes;
+      if (in_use == 0 || block.kind != HeldKind::kConstant) counted += block.bytes;
     }
     use_.knows_allocator = in_use > 0;
     use_.peak_bytes = std::max(in_use, counted);
@@ -264,7 +266,7 @@ class DeviceMemory {
   const Trace& trace_;
   const TraceStep& step_;
   int64_t shift_ = 0;
-  std::vector<const NodeMemory*> nodes_;
+  std::vector<const ExecutionMemory*> nodes_;
   std::vector<uint64_t> addresses_;                       // by block; 0: of no output
   std::unordered_map<uint64_t, std::vector<size_t>> at_;  // blocks by address, in their order
   std::unordered_map<uint32_t, int64_t> last_reads_;
@@ -286,7 +288,7 @@ std::unordered_set<uint64_t> ReadByGradients(const Trace& trace) {
 std::map<uint32_t, DeviceMemory> ByDevice(const Trace& trace, uint32_t number) {
   std::map<uint32_t, DeviceMemory> devices;
   const TraceStep& step = trace.steps[number];
-  for (const NodeMemory& node : trace.memory) {
+  for (const ExecutionMemory& node : trace.memory) {
     const int64_t start =
         node.start - trace.begin_nanos + trace.tasks[trace.devices[node.device].task].offset_nanos;
     if (start < step.begin || start > step.end) continue;
@@ -297,7 +299,7 @@ std::map<uint32_t, DeviceMemory> ByDevice(const Trace& trace, uint32_t number) {
 
 }  // namespace
 
-std::string_view MemoryKindName(MemoryKind kind) {
+std::string_view MemoryKindName(HeldKind kind) {
   constexpr std::string_view kNames[] = {"variables",   "constants", "queues, tables",
                                          "activations", "gradients", "other values",
                                          "scratch"};

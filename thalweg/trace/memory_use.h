@@ -22,7 +22,7 @@
 
 namespace thalweg {
 
-enum class MemoryKind : uint8_t {
+enum class HeldKind : uint8_t {
   kVariable,
   kConstant,
   kState,       // queues, tables and what else outlives a step
@@ -32,12 +32,12 @@ enum class MemoryKind : uint8_t {
   kScratch,     // put out by no node: what a kernel needs while it runs
 };
 inline constexpr size_t kMemoryKinds = 7;
-std::string_view MemoryKindName(MemoryKind kind);
+std::string_view MemoryKindName(HeldKind kind);
 
 struct MemoryBlock {
   uint32_t name = 0, op = 0;  // the node that it was made for
   uint32_t last = 0;          // the node that put it out last; 0: none
-  MemoryKind kind = MemoryKind::kValue;
+  HeldKind kind = HeldKind::kValue;
   bool stays = false;          // still there at the step's end
   int64_t begin = 0, end = 0;  // of what was there before: the step's
   int64_t bytes = 0;

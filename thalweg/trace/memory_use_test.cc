@@ -45,14 +45,14 @@ TEST(MemoryUseTest, ThePeakAndWhoHoldsIt) {
   EXPECT_FALSE(use.inferred);
   const std::vector<const MemoryBlock*> holders = HoldersAtPeak(use);
   EXPECT_THAT(Names(*trace, holders), ElementsAre("v", "y", "z", "z"));
-  EXPECT_EQ(holders[0]->kind, MemoryKind::kVariable);
-  EXPECT_EQ(holders[1]->kind, MemoryKind::kActivation);
+  EXPECT_EQ(holders[0]->kind, HeldKind::kVariable);
+  EXPECT_EQ(holders[1]->kind, HeldKind::kActivation);
   EXPECT_EQ(holders[1]->end, 50'000);
   EXPECT_THAT(holders[1]->shape, ElementsAre(100));
-  EXPECT_EQ(holders[2]->kind, MemoryKind::kScratch);
+  EXPECT_EQ(holders[2]->kind, HeldKind::kScratch);
   EXPECT_EQ(holders[2]->bytes, 300);
-  EXPECT_EQ(holders[3]->kind, MemoryKind::kActivation);  // z is read by the gradients, too
-  EXPECT_EQ(use.blocks.back().kind, MemoryKind::kGradient);
+  EXPECT_EQ(holders[3]->kind, HeldKind::kActivation);  // z is read by the gradients, too
+  EXPECT_EQ(use.blocks.back().kind, HeldKind::kGradient);
   EXPECT_TRUE(use.blocks.back().stays);
   EXPECT_EQ(use.curve.back().second, 100);
 }

@@ -241,8 +241,8 @@ void StepStatsReader::ReadNode(uint32_t device, std::string_view bytes) {
 }
 
 void StepStatsReader::AddMemory(std::string_view bytes, const TraceSpan& span) {
-  NodeMemory memory;
-  if (!ReadNodeMemory(bytes, &memory)) return;
+  ExecutionMemory memory;
+  if (!ReadExecutionMemory(bytes, &memory)) return;
   memory.device = span.device;
   memory.name = span.name;
   memory.op = span.op;

@@ -20,7 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "thalweg/trace/node_memory.h"
+#include "thalweg/trace/execution_memory.h"
 
 namespace thalweg {
 
@@ -116,7 +116,8 @@ struct Trace {
   std::vector<TraceStep> steps;
   std::vector<TraceSpan> spans;  // by step, then by start
   std::vector<TraceTransfer> transfers;
-  std::vector<NodeMemory> memory;  // where ReadTrace was to read it; times are as they were written
+  std::vector<ExecutionMemory>
+      memory;  // where ReadTrace was to read it; times are as they were written
   std::unordered_map<uint64_t, NodeFacts> facts;  // by NodeKey
   std::vector<std::string> notes;                 // what a reader of the trace must know
 

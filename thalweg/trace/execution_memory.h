@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeMemory: what one execution of a node tells of memory: blocks that came and went, what it put
+// ExecutionMemory: what one execution of a node tells of memory: blocks that came and went, what it put
 // out, what the state it leads to keeps.
 //
-//   NodeMemory memory;
-//   if (ReadNodeMemory(node_exec_stats_bytes, &memory)) trace.memory.push_back(std::move(memory));
+//   ExecutionMemory memory;
+//   if (ReadExecutionMemory(node_exec_stats_bytes, &memory)) trace.memory.push_back(std::move(memory));
 //
 // Ownership: values; nothing of the bytes is kept.
 // Threads: any, on distinct objects.
@@ -16,7 +16,7 @@
 
 namespace thalweg {
 
-struct NodeMemory {
+struct ExecutionMemory {
   // A block that its kernel was given (bytes > 0), or gave back.
   struct Change {
     int64_t nanos = 0;  // since 1970
@@ -39,7 +39,7 @@ struct NodeMemory {
 };
 
 // The fields of a NodeExecStats message that tell of memory; false: it has none.
-bool ReadNodeMemory(std::string_view bytes, NodeMemory* memory);
+bool ReadExecutionMemory(std::string_view bytes, ExecutionMemory* memory);
 
 // Bytes of an element of a DataType, 0 for texts and objects; "float32", or "" for a type
 // that is not known.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/trace/node_memory.h"
+#include "thalweg/trace/execution_memory.h"
 
 #include <algorithm>
 
@@ -52,7 +52,7 @@ void ReadShape(std::string_view bytes, std::vector<int64_t>* shape) {
   }
 }
 
-void ReadBuffer(std::string_view bytes, NodeMemory::Value* value) {
+void ReadBuffer(std::string_view bytes, ExecutionMemory::Value* value) {
   WireField field;
   for (WireFields fields(bytes); fields.Next(&field);) {
     if (field.type != WireType::kVarint) continue;
@@ -64,11 +64,11 @@ void ReadBuffer(std::string_view bytes, NodeMemory::Value* value) {
   }
 }
 
-void ReadOutput(std::string_view bytes, NodeMemory* memory) {
+void ReadOutput(std::string_view bytes, ExecutionMemory* memory) {
   WireField output, part;
   for (WireFields outputs(bytes); outputs.Next(&output);) {
     if (output.number != pb::NodeOutput::kTensorDescription || !IsText(output)) continue;
-    NodeMemory::Value value;
+    ExecutionMemory::Value value;
     ReadTypeAndShape(output.bytes, &value.dtype, &value.shape);
     for (WireFields parts(output.bytes); parts.Next(&part);) {
       if (part.number == pb::TensorDescription::kAllocationDescription && IsText(part)) {
@@ -80,8 +80,8 @@ void ReadOutput(std::string_view bytes, NodeMemory* memory) {
   }
 }
 
-void ReadChange(std::string_view bytes, NodeMemory* memory) {
-  NodeMemory::Change change;
+void ReadChange(std::string_view bytes, ExecutionMemory* memory) {
+  ExecutionMemory::Change change;
   int64_t micros = 0;
   WireField field;
   for (WireFields fields(bytes); fields.Next(&field);) {
@@ -98,7 +98,7 @@ void ReadChange(std::string_view bytes, NodeMemory* memory) {
   memory->changes.push_back(change);
 }
 
-void ReadUsed(std::string_view bytes, NodeMemory* memory) {
+void ReadUsed(std::string_view bytes, ExecutionMemory* memory) {
   WireField field;
   for (WireFields fields(bytes); fields.Next(&field);) {
     if (field.number == pb::AllocatorMemoryUsed::kAllocationRecords && IsText(field)) {
@@ -137,7 +137,7 @@ void ReadTypeAndShape(std::string_view tensor, int* dtype, std::vector<int64_t>*
   }
 }
 
-bool ReadNodeMemory(std::string_view bytes, NodeMemory* memory) {
+bool ReadExecutionMemory(std::string_view bytes, ExecutionMemory* memory) {
   namespace Exec = pb::NodeExecStats;
   WireField field, part;
   for (WireFields fields(bytes); fields.Next(&field);) {
