@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ExecutionMemory: what one execution of a node tells of memory: blocks that came and went, what it put
-// out, what the state it leads to keeps.
+// ExecutionMemory: what one execution of a node tells of memory: blocks that came and went, what it
+// put out, what the state it leads to keeps.
 //
 //   ExecutionMemory memory;
-//   if (ReadExecutionMemory(node_exec_stats_bytes, &memory)) trace.memory.push_back(std::move(memory));
+//   if (ReadExecutionMemory(node_exec_stats_bytes, &memory)) {
+//     trace.memory.push_back(std::move(memory));
+//   }
 //
 // Ownership: values; nothing of the bytes is kept.
 // Threads: any, on distinct objects.
