@@ -270,6 +270,7 @@ def test_numbers_of_one_column_are_features_of_their_own(tmp_path):
     boundaries = weighed.get_variable_value("boosted_trees/QuantileAccumulator:0_bucket_boundaries_0")
     assert 90 <= len(boundaries) <= 101 and np.all(np.diff(boundaries) > 0)
     assert weighed.evaluate(lambda: tw.data.Dataset.from_tensors((whole, classes)))["accuracy"] > 0.7
+    assert len(list(weighed.predict(lambda: tw.data.Dataset.from_tensors({"a": a[:3], "m": m[:3]})))) == 3  # without weights
 
 
 def test_trees_that_are_grown_in_memory_are_those_of_1_15(tmp_path):

@@ -85,7 +85,7 @@ class Capture:
         self._keepers: dict[Operation, _Keeper] = {}
         self._reads: dict[Operation, tuple[Tensor, Tensor]] = {}
         self._initialized: set[Operation] = set()
-        self._run_before = session.__dict__.get("run")  # of another wrapper
+        self._run_before: Any = None  # of another wrapper
         with steps.adding_to(self._graph):
             self._number = array_ops.placeholder(dtypes.int64, [], f"{_SCOPE}/number")
         os.makedirs(folder, exist_ok=True)
@@ -93,9 +93,12 @@ class Capture:
     def __enter__(self) -> Self:
         if isinstance(getattr(self._session.run, "__self__", None), Capture):
             raise RuntimeError("the session is captured already: end that capture first")
+        self._run_before = self._session.__dict__.get("run")
         self._session.run = self._run
+        self._session._before_close[self] = self.end
         return self
 
+    # Of the class as it is then: the first watch of tensors gives it another run (watches.py).
     def _plain_run(self, fetches, feed_dict=None, options=None, run_metadata=None):
         run = self._run_before or functools.partial(type(self._session).run, self._session)
         return run(fetches, feed_dict, options, run_metadata)
@@ -110,12 +113,11 @@ class Capture:
         del self._session.run
         if self._run_before is not None:
             self._session.run = self._run_before
-        if self._session._closed:
-            return
+        self._session._before_close.pop(self, None)
         ends = [end for keeper in self._keepers.values() for end in keeper.ends]
         if ends:
             with contextlib.suppress(errors.OpError):  # a session whose tasks are gone has kept nothing
-                self._plain_run(ends)
+                self._plain_run(ends, options=_of_a_minute())
 
     def _run(self, fetches: Fetches, feed_dict: FeedDict | None = None, options: RunOptions | None = None,
              run_metadata: RunMetadata | None = None) -> Any:
@@ -182,10 +184,10 @@ class Capture:
         """{operation of a variable: its value} of those that have one."""
         unsure = [op for op in known.variables if op not in self._initialized]
         if unsure:
-            are_there = self._plain_run([known.variables[op][1] for op in unsure])
+            are_there = self._plain_run([known.variables[op][1] for op in unsure], options=_of_a_minute())
             self._initialized.update(op for op, is_there in zip(unsure, are_there) if is_there)
         wanted = {op.name: known.variables[op][0] for op in known.variables if op in self._initialized}
-        return self._plain_run(wanted) if wanted else {}
+        return self._plain_run(wanted, options=_of_a_minute()) if wanted else {}
 
     def _keep(self, number, flat, feeds, known, state, options, error):
         """Writes the file; what goes wrong meanwhile is told, and is not the error of the run."""
@@ -226,16 +228,22 @@ class Capture:
         return path
 
     def _given(self, number, known, lost):
-        are_there = self._plain_run([keeper.is_there for keeper in known.keepers]) if known.keepers else []
+        options = _of_a_minute()
+        are_there = self._plain_run([keeper.is_there for keeper in known.keepers], options=options) if known.keepers else []
         kept = [keeper for keeper, is_there in zip(known.keepers, are_there) if is_there]
-        runs = self._plain_run([keeper.run for keeper in kept]) if kept else []
+        runs = self._plain_run([keeper.run for keeper in kept], options=options) if kept else []
         of_this = [keeper for keeper, run in zip(kept, runs) if run == number]
         for keeper in known.keepers:
             if keeper not in of_this:
                 op = keeper.outputs[0].op
                 lost[op.name] = f"{op.type} had given nothing when the step failed"
         tensors = {x.name: value for keeper in of_this for x, value in zip(keeper.outputs, keeper.values)}
-        return self._plain_run(tensors) if tensors else {}
+        return self._plain_run(tensors, options=options) if tensors else {}
+
+
+def _of_a_minute():
+    """Options of what runs beside the program's runs: a task that stands still does not keep an error back."""
+    return messages.RunOptions(timeout_in_ms=60_000)
 
 
 def checked_state(state: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmd
+import functools
 import shlex
 import shutil
 import sys
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING
 from thalweg import errors
 from thalweg.debugger import dump_dir
 from thalweg.debugger.analyzer import Analyzer, CommandError, Parser
-from thalweg.debugger.dumping import Watcher, WrappedSession
-from thalweg.debugger.watches import WatchOptions
+from thalweg.debugger.dumping import Watcher, WrappedSession, is_of_other_thread
+from thalweg.debugger.watches import WatchOptions, after_failure
 from thalweg.training.session_run_hook import SessionRunArgs, SessionRunHook
 
 if TYPE_CHECKING:
@@ -141,10 +142,10 @@ class _Conversation:
             passed = self._till is not None and dump.find(self.filters[self._till], first_n=1)
             if error is None and self._till is not None and not passed:
                 return
-            words = ["lt", "-f", self._till] if passed else ["lt"]
+            words = ["-f", self._till] if passed else []
             intro = f"--- run-end: run {self._count} ---\n" + (f"{type(error).__name__}: {error}\n" if error is not None else "")
             self._till, self._unasked = None, 0
-            wish = self._ask(intro + analyzer.lt(words[1:]), analyzer)
+            wish = self._ask(intro + analyzer.lt(words), analyzer)
             if error is None:  # of the next run
                 self._wish, self._unasked, self._till = wish, wish.times, wish.till_filter_pass
         finally:
@@ -208,7 +209,7 @@ class LocalCLIDebugWrapperSession(WrappedSession):
         try:
             values = self._sess.run([fetches, taps], feed_dict, options, run_metadata)[0]
         except errors.OpError as error:
-            self._conversation.after(self._sess, error)
+            after_failure(functools.partial(self._conversation.after, self._sess, error))
             raise
         self._conversation.after(self._sess)
         return values
@@ -233,7 +234,7 @@ class LocalCLIDebugHook(SessionRunHook):
     def __init__(self, ui_type: str = "curses", dump_root: str | None = None, thread_name_filter: str | None = None,
                  config_file_path: object = None) -> None:
         _check_ui(ui_type)
-        self._conversation, self._session = _Conversation(dump_root), None
+        self._conversation, self._session, self._thread_name_filter = _Conversation(dump_root), None, thread_name_filter
 
     def add_tensor_filter(self, filter_name: str, tensor_filter: Callable[[Any, Any], object]) -> None:
         """Adds a filter for `lt -f` and `run -f`."""
@@ -243,6 +244,8 @@ class LocalCLIDebugHook(SessionRunHook):
         self._session = session
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        if is_of_other_thread(self._thread_name_filter):
+            return None
         asked = run_context.original_args
         return SessionRunArgs(self._conversation.before(self._session, asked.fetches, asked.feed_dict))
 
@@ -250,7 +253,7 @@ class LocalCLIDebugHook(SessionRunHook):
         self._conversation.after(self._session)
 
     def _run_failed(self) -> None:
-        self._conversation.after(self._session, sys.exc_info()[1])
+        after_failure(functools.partial(self._conversation.after, self._session, sys.exc_info()[1]))
 
     def end(self, session: Session) -> None:
         self._conversation.end()

@@ -27,20 +27,6 @@ if TYPE_CHECKING:
     from thalweg.messages import RunOptions
 
 
-def has_inf_or_nan(value: object) -> bool:
-    """Whether a value has an element that is no finite number.
-
-    Examples
-    --------
-    >>> tw.debugging.has_inf_or_nan([1.0, float("nan")]), tw.debugging.has_inf_or_nan([b"text"])
-    (True, False)
-    """
-    array = np.asarray(value)
-    if array.dtype.kind in "biuSUO":
-        return False
-    return not bool(np.all(np.isfinite(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))))
-
-
 @dataclasses.dataclass
 class Breakpoint:
     """Where a step stands: behind operations of a name (`*` and `?` stand for any letters) and kind, where `when` says so of one of their values."""
@@ -182,7 +168,8 @@ class Debugger:
             self._forget()
             self._outcome = None
             self._feeds = {x.name: value for x, value in feeds.items()}
-        readers = [threading.Thread(target=self._read, args=(reports,), daemon=True, name="debugger") for reports in self._reports.values()]
+        by_number = {gate.number: gate for gate in self._gates.values()}
+        readers = [threading.Thread(target=self._read, args=(reports, by_number), daemon=True, name="debugger") for reports in self._reports.values()]
         for reader in readers:
             reader.start()
         self._thread = threading.Thread(target=self._run, args=(fetches, feed_dict, options, taps, readers), daemon=True, name="debugged step")
@@ -306,12 +293,13 @@ class Debugger:
             self._arrivals.clear()
             self._changed.notify_all()
 
-    def _read(self, reports):
+    def _read(self, reports, by_number):
         """Takes what the gates of a task tell, until the step has ended."""
-        by_number = {gate.number: gate for gate in self._gates.values()}
         while True:
             try:
                 number, texts = self._session.run(reports.next)
+            except errors.DeadlineExceededError:  # of all operations of the session; a person may look for longer
+                continue
             except (errors.OpError, RuntimeError):
                 return
             if number == -1:

@@ -9,9 +9,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from thalweg import messages
+from thalweg.debugger import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -47,8 +46,9 @@ class WatchKeyDoesNotExistInDebugDumpDirError(ValueError):
 
 def load_tensor_from_event(event: Event) -> Any:
     """The value in an Event of a dump: an array, None, or an InconvertibleTensorProto."""
-    value = event.summary.value[0]
-    tensor = value.tensor
+    if not event.summary.value:
+        raise ValueError("the Event of a dump must have a summary with a value, and this one has none: its file is empty or cut off")
+    tensor = event.summary.value[0].tensor
     if not (tensor.tensor_content or tensor.string_val or tensor.tensor_shape.dim or tensor.dtype):
         return None
     try:
@@ -59,7 +59,10 @@ def load_tensor_from_event(event: Event) -> Any:
 
 def load_tensor_from_event_file(event_file_path: str) -> Any:
     """The value in a file of a dump."""
-    return load_tensor_from_event(_event(event_file_path))
+    try:
+        return load_tensor_from_event(_event(event_file_path))
+    except ValueError as error:
+        raise ValueError(f"{event_file_path}: {error}") from error
 
 
 def _event(path):
@@ -71,14 +74,18 @@ def _event(path):
         raise ValueError(f"{path} is no Event of a dump, or damaged: {error}") from error
 
 
+def _page(path):
+    try:
+        return json.loads(_event(path).log_message.message)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}: the metadata of a run are damaged: {error}") from error
+
+
 def has_inf_or_nan(datum: DebugTensorDatum, tensor: Any) -> bool:
     """Whether a dumped value has an element that is no finite number: a filter."""
     if isinstance(tensor, InconvertibleTensorProto) or tensor is None:
         return False
-    array = np.asarray(tensor)
-    if not (np.issubdtype(array.dtype, np.floating) or np.issubdtype(array.dtype, np.complexfloating)):
-        return False
-    return not bool(np.all(np.isfinite(array)))
+    return numbers.has_inf_or_nan(tensor)
 
 
 def device_folder(device: str) -> str:
@@ -237,7 +244,7 @@ class DebugDumpDir:
         """Numbers of the run, its inputs, outputs and targets: a named tuple, or several in a list; None where it was not told."""
         found = []
         for path in sorted(glob.glob(os.path.join(glob.escape(self._root), METADATA + "*"))):
-            page = json.loads(_event(path).log_message.message)
+            page = _page(path)
             found.append(CoreMetadata(*(page.get(field) for field in CoreMetadata._fields)))
         return found[0] if len(found) == 1 else found or None
 
@@ -342,13 +349,18 @@ class DebugDumpDir:
     def nodes(self, device_name: str | None = None) -> list[str]:
         """The names of all nodes."""
         self._need_graphs()
-        if device_name is not None and device_name not in self._graphs:
-            raise ValueError(f"Invalid device name: {device_name}")
+        self._check_device(device_name)
         return [name for device, graph in self._graphs.items() if device_name in (None, device) for name in graph.nodes]
 
     def node_exists(self, node_name: str, device_name: str | None = None) -> bool:
         """Whether there is such a node."""
-        return node_name in self.nodes(device_name)
+        self._need_graphs()
+        self._check_device(device_name)
+        return any(node_name in graph.nodes for device, graph in self._graphs.items() if device_name in (None, device))
+
+    def _check_device(self, device_name):
+        if device_name is not None and device_name not in self._graphs:
+            raise ValueError(f"Invalid device name: {device_name}")
 
     def node_device(self, node_name: str) -> str | list[str]:
         """The device of a node; a list where there are several."""

@@ -9,6 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from thalweg import errors
 from thalweg.debugger import steps, watches
 from thalweg.debugger.watches import WatchOptions
 from thalweg.graph.default_session import DefaultSession
@@ -65,7 +66,12 @@ class WrappedSession:
         return self.run_call_count
 
     def _is_of_other_thread(self):
-        return self._threads is not None and not self._threads.match(threading.current_thread().name)
+        return is_of_other_thread(self._threads)
+
+
+def is_of_other_thread(thread_name_filter: str | re.Pattern[str] | None) -> bool:
+    """Whether this thread is none of those that are looked at."""
+    return thread_name_filter is not None and not re.match(thread_name_filter, threading.current_thread().name)
 
 
 class Watcher:
@@ -144,9 +150,12 @@ class DumpingDebugWrapperSession(WrappedSession):
         wanted = WatchOptions() if self._watch_fn is None else self._watch_fn(fetches, feed_dict)
         taps = self._watcher.begin(fetches, feed_dict, wanted)
         try:
-            return self._sess.run([fetches, taps], feed_dict, options, run_metadata)[0]
-        finally:
-            self._watcher.end()
+            values = self._sess.run([fetches, taps], feed_dict, options, run_metadata)[0]
+        except errors.OpError:
+            watches.after_failure(self._watcher.end)
+            raise
+        self._watcher.end()
+        return values
 
 
 def _check_watch_fn(watch_fn):
@@ -168,7 +177,7 @@ class DumpingDebugHook(SessionRunHook):
         self._watcher = Watcher(session, self._root)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        if self._thread_name_filter is not None and not re.match(self._thread_name_filter, threading.current_thread().name):
+        if is_of_other_thread(self._thread_name_filter):
             return None
         asked = run_context.original_args
         wanted = WatchOptions() if self._watch_fn is None else self._watch_fn(asked.fetches, asked.feed_dict)
@@ -177,9 +186,12 @@ class DumpingDebugHook(SessionRunHook):
         return SessionRunArgs(taps)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        self._run_failed()
+        self._end()
 
     def _run_failed(self):
+        watches.after_failure(self._end)
+
+    def _end(self):
         if self._is_running:
             self._is_running = False
             self._watcher.end()

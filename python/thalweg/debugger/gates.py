@@ -43,7 +43,7 @@ class Gate:
 
     def __init__(self, op: Operation, number: int, device: str, reports: str, unique: str) -> None:
         self.op, self.number = op, number
-        self.outputs = [x for x in op.outputs if _can_be_shown(x)]
+        self.outputs = [x for x in op.outputs if steps.can_be_shown(x)]
         place = f"{_SCOPE}/{op.name}"
         with steps.adding_to(op.graph, device):
             with op.graph.control_dependencies([op]):  # so that they run where it does, in each iteration
@@ -59,9 +59,3 @@ class Gate:
         with steps.adding_to(op.graph, device):
             outside = _queue([dtypes.bool], unique, f"{place}/permits_outside")
             self.let_go, self.abort = (apply("QueueEnqueueV2", [outside, [constant(goes_on)]], name=f"{place}/permit") for goes_on in (True, False))
-
-
-def _can_be_shown(tensor):
-    """Whether it has a value when its operation has run: a variable that is made has none yet."""
-    return tensor.dtype.name.removesuffix("_ref") not in ("resource", "variant") and tensor.op.type not in (
-        *steps.VARIABLES, "TemporaryVariable", "DestroyTemporaryVariable")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LONGEST_MS = 10 * 60 * 1000
+_LONGEST_DEBUGGED_MS = 24 * 60 * 60 * 1000  # a person looks at where it stands
 # Lines of the program, which a file does not know, and devices, which are others here.
 _ELSEWHERE = re.compile(r" \(created at [^)]*\)|(?:/job:[^\s'\"(),;]*)?/device:\w+:\d+")
 _FUNCTIONS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
@@ -91,10 +92,10 @@ def replay(path: str, options: RunOptions | None = None) -> Replay:
             return Replay(step, error, [])
 
 
-def _with_deadline(options):
+def _with_deadline(options, longest=None):
     """The options of a step that shall not wait for ever for a queue that nobody fills here."""
     made = RunOptions() if options is None else RunOptions.FromString(options.SerializeToString())
-    made.timeout_in_ms = made.timeout_in_ms or _LONGEST_MS
+    made.timeout_in_ms = made.timeout_in_ms or longest or _LONGEST_MS
     return made
 
 
@@ -169,7 +170,9 @@ def main(arguments: list[str]) -> int:
 
 def _debug(path):
     step = KeptStep.load(path)
+    options = _with_deadline(step.options, _LONGEST_DEBUGGED_MS)
+    intro = f"run {step.run}: {step.error.get('type')}: {step.error.get('message')}\nhelp lists the commands"
     with _made(path, step) as (session, fetches, feeds), Debugger(session) as debugger:
         _check_functions(fetches, feeds)
-        Shell(debugger, fetches, feeds, f"run {step.run}: {step.error.get('type')}: {step.error.get('message')}\nhelp lists the commands").cmdloop()
+        Shell(debugger, fetches, feeds, options, intro).cmdloop()
     return 0

@@ -9,13 +9,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from thalweg import errors
-from thalweg.debugger.debugger import has_inf_or_nan
+from thalweg.debugger.numbers import has_inf_or_nan
 
 if TYPE_CHECKING:
     from typing import Any
 
     from thalweg.base.typing import FeedDict, Fetches
     from thalweg.debugger.debugger import Debugger, Stop
+    from thalweg.messages import RunOptions
 
 _HELP = """break NAME [inf]   stands behind operations of the name (* and ? stand for any letters); inf: where a value is not finite
 type KIND [inf]    the same for a kind of operation
@@ -33,11 +34,12 @@ class Shell(cmd.Cmd):
 
     prompt = "thalweg> "
 
-    def __init__(self, debugger: Debugger, fetches: Fetches, feed_dict: FeedDict | None = None, intro: str = "") -> None:
+    def __init__(self, debugger: Debugger, fetches: Fetches, feed_dict: FeedDict | None = None, options: RunOptions | None = None,
+                 intro: str = "") -> None:
         super().__init__()
         self.use_rawinput = sys.stdin is not None and sys.stdin.isatty()
         self.intro = intro
-        self._debugger, self._fetches, self._feeds = debugger, fetches, feed_dict
+        self._debugger, self._fetches, self._feeds, self._options = debugger, fetches, feed_dict, options
 
     def emptyline(self) -> None:
         """Nothing, where cmd.Cmd would do the last command again."""
@@ -86,7 +88,7 @@ class Shell(cmd.Cmd):
         return self._breaks()
 
     def _run(self) -> str:
-        return self._stands(self._debugger.start(self._fetches, self._feeds))
+        return self._stands(self._debugger.start(self._fetches, self._feeds, self._options))
 
     def _cont(self) -> str:
         return self._stands(self._debugger.resume())

@@ -82,6 +82,12 @@ def has_value(tensor: Tensor) -> bool:
     return not tensor.dtype._is_ref_dtype and tensor.dtype.name not in ("resource", "variant")
 
 
+def can_be_shown(tensor: Tensor) -> bool:
+    """Whether a tensor has a value that can be written when its operation has run: a variable that is made has none yet."""
+    return tensor.dtype.base_dtype.name not in ("resource", "variant") and tensor.op.type not in (
+        *VARIABLES, "TemporaryVariable", "DestroyTemporaryVariable")
+
+
 def is_stateful(op: Operation) -> bool:
     """Whether an operation gives other values at another time, or has an effect."""
     return op_definitions.is_stateful(op.type)

@@ -8,7 +8,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from thalweg import messages
+from thalweg import errors, logging as tw_logging, messages
 from thalweg.debugger import dump_dir, steps, taps
 from thalweg.graph.device_specs import DeviceSpec
 from thalweg.graph.graph import create_node
@@ -109,8 +109,9 @@ class Dumps:
     """What a session's watched runs write: operations that do so, made once, into a folder that is moved to its place when a run has ended."""
 
     def __init__(self, session: Session, staging: str) -> None:
-        self._session, self._graph, self._staging = session, session.graph, staging
+        self._session, self._staging = session, staging
         self._made: dict[tuple[Operation, tuple[tuple[int, str], ...]], Operation] = {}
+        self._watched: dict[Operation, tuple[Operation, tuple[tuple[int, str], ...]]] = {}  # by taps
         self._devices: list[str] = []
 
     def taps(self, ops: Sequence[Operation], wanted: Callable[[Tensor], Sequence[str]]) -> list[Operation]:
@@ -119,11 +120,12 @@ class Dumps:
         for op in ops:
             if not steps.can_be_looked_at(op):
                 continue
-            pairs = tuple((x.value_index, debug_op) for x in op.outputs if dump_dir_takes(x) for debug_op in wanted(x))
+            pairs = tuple((x.value_index, debug_op) for x in op.outputs if steps.can_be_shown(x) for debug_op in wanted(x))
             if not pairs:
                 continue
             if (op, pairs) not in self._made:
-                self._made[op, pairs] = self._tap(op, pairs)
+                tap = self._made[op, pairs] = self._tap(op, pairs)
+                self._watched[tap] = op, pairs
             found.append(self._made[op, pairs])
         return found
 
@@ -156,16 +158,12 @@ class Dumps:
     def finish(self, folder: str, ops: Sequence[Operation], tapped: Iterable[Operation], page: str, fetches: object, feeds: object) -> None:
         """Writes what is told beside the values, and puts all in its place."""
         by_device: dict[str, messages.GraphDef] = {}
-        watched = {}
-        for (op, pairs), tap in self._made.items():
-            watched.setdefault(tap, (op, pairs))
-        pairs_of = dict(watched[tap] for tap in tapped)
-        whole = {n.name: n for n in self._graph.as_graph_def().node if n.name in {op.name for op in ops}}
+        pairs_of = dict(self._watched[tap] for tap in tapped)
         for op in ops:
             device = self.device_of(op)
             graph_def = by_device.setdefault(device, messages.GraphDef())
             node = graph_def.node.add()
-            node.CopyFrom(whole[op.name])
+            node.CopyFrom(op.node_def)
             node.device = device
             for number, (slot, debug_op) in enumerate(pairs_of.get(op, ())):
                 copy = f"{dump_dir.COPY}{op.name}_{slot}"
@@ -211,16 +209,25 @@ def _run_with_watches(session: Session, fetches: Fetches, feed_dict: FeedDict | 
     for folder, watched in by_folder.items():
         dumps = known.setdefault(folder, Dumps(session, folder))
         taps[folder] = dumps.taps(ops, lambda x, watched=watched: watched.get(x.name, ()))
-    try:
-        return run([fetches, list(taps.values())], feed_dict, options, run_metadata)[0]
-    finally:  # most of all where the step has failed
+
+    def finish():
         for folder, of_folder in taps.items():
             known[folder].finish(folder, ops, of_folder, page_of(flat, feeds, 0, options.debug_options.global_step), fetches, feeds.keys())
+    try:
+        values = run([fetches, list(taps.values())], feed_dict, options, run_metadata)[0]
+    except errors.OpError:
+        after_failure(finish)
+        raise
+    finish()
+    return values
 
 
-def dump_dir_takes(tensor: Tensor) -> bool:
-    """Whether a tensor has a value that can be written when its operation has run."""
-    return tensor.dtype.base_dtype.name not in ("resource", "variant") and not (tensor.dtype._is_ref_dtype and tensor.op.type in steps.VARIABLES)
+def after_failure(finish: Callable[[], object]) -> None:
+    """Finishes what a run has written that failed; what goes wrong meanwhile is told, and is not the error of the run."""
+    try:
+        finish()
+    except Exception as why:
+        tw_logging.error("What the failed run has computed could not be written: %s", why)
 
 
 def _write(path, micros, **fields):

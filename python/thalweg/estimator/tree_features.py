@@ -69,7 +69,8 @@ class TreeFeatures:
     """
 
     def __init__(self, features: Any, columns: Sequence[Any], epsilon: float, weight_column: Any = None) -> None:
-        cache = _LazyBuilder(features)
+        cache = self._cache = _LazyBuilder(features)
+        self._weight_column = weight_column
         self.buckets, self.quantiles, self._numbers = [], None, []
         places = []
         for column, width, count in _by_name(columns):
@@ -87,12 +88,12 @@ class TreeFeatures:
         found = apply("BoostedTreesBucketize", [self._numbers, self.quantiles.get_bucket_boundaries()])
         for place, values in zip(places, found if isinstance(found, (list, tuple)) else [found]):
             self.buckets[place] = Buckets(array_ops.reshape(values, [-1]), self.buckets[place].count)
-        if weight_column is None:
-            self._weights = array_ops.ones_like(self._numbers[0])
-        else:
-            column = numeric_column(weight_column) if isinstance(weight_column, str) else weight_column
-            self._weights = array_ops.reshape(column._get_dense_tensor(cache), [-1])
 
     def add_summaries(self) -> Operation:
-        """Gives the batch to the quantiles."""
-        return self.quantiles.add_summaries(self._numbers, self._weights)
+        """Gives the batch to the quantiles: who predicts has no weights."""
+        if self._weight_column is None:
+            weights = array_ops.ones_like(self._numbers[0])
+        else:
+            column = numeric_column(self._weight_column) if isinstance(self._weight_column, str) else self._weight_column
+            weights = array_ops.reshape(math_ops.cast(column._get_dense_tensor(self._cache), dtypes.float32), [-1])
+        return self.quantiles.add_summaries(self._numbers, weights)

@@ -47,7 +47,7 @@ def boosted_trees_classifier_train_in_memory(train_input_fn: Callable[[], Any], 
     """
     model = BoostedTreesClassifier(feature_columns, 1, model_dir, n_classes, weight_column, label_vocabulary, n_trees, max_depth,
                                    learning_rate, l1_regularization, l2_regularization, tree_complexity, min_node_weight, config,
-                                   center_bias, pruning_mode, quantile_sketch_epsilon, True)
+                                   center_bias, pruning_mode, quantile_sketch_epsilon)
     return model.train(_kept(train_input_fn), train_hooks)
 
 
@@ -71,5 +71,5 @@ def boosted_trees_regressor_train_in_memory(train_input_fn: Callable[[], Any], f
     """
     model = BoostedTreesRegressor(feature_columns, 1, model_dir, label_dimension, weight_column, n_trees, max_depth, learning_rate,
                                   l1_regularization, l2_regularization, tree_complexity, min_node_weight, config, center_bias,
-                                  pruning_mode, quantile_sketch_epsilon, True)
+                                  pruning_mode, quantile_sketch_epsilon)
     return model.train(_kept(train_input_fn), train_hooks)
