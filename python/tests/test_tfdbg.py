@@ -125,6 +125,40 @@ def test_a_failed_run_is_there_too(tmp_path):
     assert np.isnan(_dump(tmp_path).get_tensors("log", 0, "DebugIdentity")[0])
 
 
+def test_a_failed_run_with_watches_is_there_too(tmp_path):
+    x = tw.placeholder(tw.float32, [], name="x")
+    y = tw.check_numerics(tw.log(x, name="log"), "bad")
+    options = tw.RunOptions()
+    tf_debug.watch_graph(options, tw.get_default_graph(), debug_urls=[f"file://{tmp_path}/failed"], node_name_regex_whitelist="log")
+    with tw.Session() as session:
+        with pytest.raises(tw.errors.InvalidArgumentError):
+            session.run(y, {x: -1.0}, options=options)
+        dump = tf_debug.DebugDumpDir(str(tmp_path / "failed"))
+        assert np.isnan(dump.get_tensors("log", 0, "DebugIdentity")[0]) and "log" in dump.nodes()
+        (tmp_path / "failed").rename(tmp_path / "kept")
+        (tmp_path / "failed").write_text("no folder")  # where the values are to go
+        with pytest.raises(tw.errors.OpError):  # of the run, not of what writes
+            session.run(y, {x: -1.0}, options=options)
+
+
+def test_numbers_of_two_bytes_are_looked_at_by_the_filter():
+    bfloat16 = tw.bfloat16.as_numpy_dtype
+    assert tf_debug.has_inf_or_nan(None, np.array([1, np.nan], bfloat16)) and not tf_debug.has_inf_or_nan(None, np.array([1, 2], bfloat16))
+
+
+def test_an_empty_file_of_a_dump_is_named(tmp_path):
+    x, w, z, _ = _model()
+    with tw.Session() as session:
+        session.run(w.initializer)
+        tf_debug.DumpingDebugWrapperSession(session, str(tmp_path)).run(z, {x: [1.0, 2.0]})
+    dump = _dump(tmp_path)
+    path = dump.watch_key_to_data("z:0:DebugIdentity")[0].file_path
+    with open(path, "wb"):
+        pass
+    with pytest.raises(ValueError, match="z_0_DebugIdentity.*empty or cut off"):
+        _dump(tmp_path).find(tf_debug.has_inf_or_nan)
+
+
 def test_bad_dumps(tmp_path):
     with pytest.raises(OSError, match="does not exist"):
         tf_debug.DebugDumpDir(str(tmp_path / "none"))
@@ -209,6 +243,26 @@ def test_questions_around_a_training(monkeypatch, capsys):
         _asked(monkeypatch, capsys, ["run", "run", "pt log:0", "run"], train)
     said = capsys.readouterr().out
     assert "InvalidArgumentError" in said and "nan" in said and said.count("run-end") == 2
+
+
+def test_a_hook_asks_on_the_threads_that_it_is_for(monkeypatch, capsys):
+    hook = tf_debug.LocalCLIDebugHook(thread_name_filter="other")
+    with tw.Session() as session:
+        hook.after_create_session(session, None)
+        monkeypatch.setattr(sys, "stdin", io.StringIO(""))  # a question would end the program
+        context = tw.train.SessionRunContext(tw.train.SessionRunArgs(tw.constant(1.0)), session)
+        assert hook.before_run(context) is None
+        hook.after_run(context, None)
+    assert "run-start" not in capsys.readouterr().out
+
+
+def test_an_expression_that_is_none_is_said_so(monkeypatch, capsys):
+    x, w, z, _ = _model()
+    with tw.Session() as session:
+        session.run(w.initializer)
+        wrapper = tf_debug.LocalCLIDebugWrapperSession(session)
+        said = _asked(monkeypatch, capsys, ["run", "lt -n [", "run"], lambda: wrapper.run(z, {x: [1.0, 2.0]}))
+    assert "'[' is no regular expression" in str(said)
 
 
 def test_graphs_without_what_a_debugger_put_in():
