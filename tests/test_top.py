@@ -164,6 +164,9 @@ def test_what_is_asked_wrongly():
     nowhere = top("--once", "nowhere")
     assert nowhere.returncode == 1 and "expected grpc://HOST:PORT or a cluster" in nowhere.stderr
     assert top("--once", '{"ps": 3}').returncode == 1
+    for key in ("x", "1x", "-1", "", "99999999999999999999"):
+        wrong = top("--once", json.dumps({"ps": {key: "127.0.0.1:1"}}))
+        assert wrong.returncode == 1 and f"job 'ps' of the cluster: expected the number of a task, got '{key}'" in wrong.stderr, wrong.stderr
     assert top("--once").returncode == 2
     assert top("--interval", "0", "grpc://127.0.0.1:1").returncode == 2
 
