@@ -240,8 +240,10 @@ def test_metrics_of_a_server_in_this_process():
         tf.train.Server({"a": ["127.0.0.1:0"]}, metrics="http://x")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(tf.errors.UnavailableError, match=f"cannot listen at 127.0.0.1:{port}"):
+        with pytest.raises(tf.errors.UnavailableError, match=f"metrics \\(--metrics\\) at '{port}': cannot listen at 127.0.0.1:{port}"):
             tf.train.Server({"a": ["127.0.0.1:0"]}, metrics=str(port))
+    with pytest.raises(tf.errors.UnavailableError, match=r"metrics \(--metrics\) at 'no host:1': the address of the host 'no host'"):
+        tf.train.Server({"a": ["127.0.0.1:0"]}, metrics="no host:1")
     server = tf.train.Server({"a": ["127.0.0.1:0"]}, metrics=f"localhost:{port}")
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as page:
