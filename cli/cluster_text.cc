@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster_text.h"
 
+#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -19,6 +20,17 @@ std::string TextOf(const std::string& given) {
   return text.str();
 }
 
+int TaskNumber(const std::string& job, const std::string& text) {
+  int number = -1;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || at != end || number < 0) {
+    throw std::runtime_error("job '" + job +
+                             "' of the cluster: expected the number of a task, got '" + text + "'");
+  }
+  return number;
+}
+
 // Tasks of a job: a list of addresses, or {"NUMBER": "ADDRESS"}.
 std::map<int, std::string> TasksOf(const std::string& job, const nlohmann::json& tasks) {
   std::map<int, std::string> found;
@@ -28,7 +40,7 @@ std::map<int, std::string> TasksOf(const std::string& job, const nlohmann::json&
     }
   } else if (tasks.is_object()) {
     for (const auto& [number, address] : tasks.items()) {
-      found.emplace(std::stoi(number), address.get<std::string>());
+      found.emplace(TaskNumber(job, number), address.get<std::string>());
     }
   } else {
     throw std::runtime_error("job '" + job + "' of the cluster has no list of addresses");

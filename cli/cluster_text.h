@@ -7,8 +7,8 @@
 //
 // Ownership: values.
 // Threads: any.
-// Errors: throws std::runtime_error for a file that cannot be read and a job without addresses,
-// nlohmann::json::exception for text of another form.
+// Errors: throws std::runtime_error for a file that cannot be read and a job without addresses
+// or with a task whose key is no number, nlohmann::json::exception for text of another form.
 #pragma once
 
 #include <map>

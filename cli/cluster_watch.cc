@@ -2,6 +2,8 @@
 #include "cluster_watch.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace cli {
 namespace {
@@ -93,9 +95,10 @@ void ClusterWatch::Take(const std::string& target, const TaskAnswer& answer, dou
       if (heard.before.is_object() && !AreOfOneProcess(heard.before, heard.last))
         heard.before = nullptr;
       (void)RowOf(heard, now);  // what cannot be shown is no answer
-      const Json others = heard.last.value("others", Json::array());
+      // What is malformed throws before anything has changed.
+      std::vector<Row> met = Met(heard);
       *row = std::move(heard);
-      Meet(target, others);  // the last use of `row`
+      std::ranges::move(met, std::back_inserter(rows_));  // `row` is not valid after this
       return;
     } catch (const Json::exception& e) {
       error = std::string("its answer is none of a server: ") + e.what();
@@ -105,16 +108,16 @@ void ClusterWatch::Take(const std::string& target, const TaskAnswer& answer, dou
   row->error = std::move(error);
 }
 
-void ClusterWatch::Meet(const std::string& by, const Json& others) {
-  for (const Json& other : others) {
+std::vector<ClusterWatch::Row> ClusterWatch::Met(const Row& by) const {
+  std::vector<Row> met;
+  for (const Json& other : by.last.value("others", Json::array())) {
     const std::string task = other.at("task").get<std::string>();
-    const std::string target = TargetAt(by, other.at("address").get<std::string>());
-    if (std::ranges::any_of(
-            rows_, [&](const Row& row) { return row.target == target || row.task == task; })) {
-      continue;
-    }
-    rows_.push_back({.target = target, .task = task, .last = {}, .before = {}, .error = {}});
+    const std::string target = TargetAt(by.target, other.at("address").get<std::string>());
+    const auto is_it = [&](const Row& row) { return row.target == target || row.task == task; };
+    if (is_it(by) || std::ranges::any_of(rows_, is_it) || std::ranges::any_of(met, is_it)) continue;
+    met.push_back({.target = target, .task = task, .last = {}, .before = {}, .error = {}});
   }
+  return met;
 }
 
 bool ClusterWatch::any_answers() const {

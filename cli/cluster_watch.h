@@ -51,7 +51,8 @@ class ClusterWatch {
     std::string error;  // of the last round; empty: it has answered
     double since = 0;   // it does not answer
   };
-  void Meet(const std::string& by, const Json& others);
+  // Rows of those that its last answer names and that are in no row yet.
+  std::vector<Row> Met(const Row& by) const;
   static Json RowOf(const Row& row, double now);
 
   std::vector<Row> rows_;

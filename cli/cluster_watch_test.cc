@@ -121,13 +121,40 @@ TEST(ClusterWatchTest, AServerThatTellsDevicesAloneIsARow) {
 }
 
 TEST(ClusterWatchTest, WhatIsNoAnswerIsSilence) {
-  for (const Json& told : {Json::object(), Json{{"task", 3}}, Json::array({1}),
-                           Json{{"task", "t"}, {"others", {{{"task", "u"}}}}}}) {
+  for (const Json& told :
+       {Json::object(), Json{{"task", 3}}, Json::array({1}),
+        Json{{"task", "t"}, {"others", {{{"task", "u"}}}}},
+        Json{{"task", "t"}, {"others", {{{"task", "u"}, {"address", "b:2"}}, {{"task", 3}}}}}}) {
     ClusterWatch watch({"grpc://a:1"});
     const Json row = Answers(&watch, "grpc://a:1", told, 0);
     EXPECT_EQ(row.at("state"), "gone") << told;
     EXPECT_THAT(row.at("error").get<std::string>(), HasSubstr("none of a server")) << told;
+    EXPECT_FALSE(row.contains("told")) << told;
+    EXPECT_EQ(watch.Report(0).at("tasks").size(), 1) << told;  // nobody is met by it
   }
+}
+
+TEST(TopTableTest, AnAnswerThatCannotBeShownIsALineOfItsOwn) {
+  Json bad = Told("/job:w/replica:0/task:0", 10, 100);
+  bad["tensor_bytes"] = "many";  // is in no rate
+  ClusterWatch watch({"grpc://a:1", "grpc://b:2"});
+  watch.Begin();
+  watch.Take("grpc://a:1", {.told = bad, .error = {}}, 0);
+  watch.Take("grpc://b:2", {.told = Told("/job:w/replica:0/task:1", 10, 100), .error = {}}, 0);
+  const std::string table = TopTable(watch.Report(0));
+  EXPECT_THAT(table, HasSubstr("  /job:w/task:0: grpc://a:1 gives an answer that is none of a "
+                               "server: "));
+  EXPECT_THAT(table, HasSubstr("/job:w/task:1: a step is open for 5.00 s"));
+  EXPECT_THAT(table, HasSubstr("4.1 kB"));  // the other's tensors
+}
+
+TEST(TopTableTest, TheOldestStepMayBeAnotherThanTheOneThatIsTold) {
+  Json told = Told("/job:w/replica:0/task:0", 10, 100);
+  told["oldest_seconds"] = 60.0;
+  ClusterWatch watch({"grpc://a:1"});
+  Answers(&watch, "grpc://a:1", told, 0);
+  EXPECT_THAT(TopTable(watch.Report(0)), HasSubstr("a step is open for 5.00 s, waits: x"));
+  EXPECT_THAT(TopTable(watch.Report(0)), HasSubstr(DurationText(60)));
 }
 
 TEST(TopTableTest, IsCutToTheScreenByCharacters) {

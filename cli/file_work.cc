@@ -174,7 +174,11 @@ bool Matches(const std::string& name, const std::vector<std::string>& patterns) 
          });
 }
 
-void PrintJson(const Json& json) { std::printf("%s\n", json.dump().c_str()); }
+void PrintJson(const Json& json) {
+  // Words about what could not be read may hold a part of a character.
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::printf("%s\n", text.c_str());
+}
 
 void PrintAudit(const Json& audit, bool as_json, const std::string& unit) {
   const auto damages = audit.at("damages").get<uint64_t>();

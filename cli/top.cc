@@ -157,16 +157,12 @@ std::vector<std::string> TargetsOf(const std::vector<std::string>& given) {
 
 void Print(const TopArgs& args, const ClusterWatch& watch, const Screen* screen) {
   const Json report = watch.Report(Now());
-  try {
-    if (args.json) {
-      PrintJson(report);
-    } else if (screen != nullptr) {
-      Screen::Show(TopTable(report));
-    } else {
-      std::fputs((TopTable(report) + (args.once ? "" : "\n")).c_str(), stdout);
-    }
-  } catch (const Json::exception& e) {
-    throw WorkError("a task's answer is none of a server: " + std::string(e.what()));
+  if (args.json) {
+    PrintJson(report);
+  } else if (screen != nullptr) {
+    Screen::Show(TopTable(report));
+  } else {
+    std::fputs((TopTable(report) + (args.once ? "" : "\n")).c_str(), stdout);
   }
   if (std::fflush(stdout) != 0) throw WorkError("standard output cannot be written");
 }

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "top_table.h"
 
+#include <array>
 #include <cstdio>
+#include <utility>
+#include <vector>
 
 namespace cli {
 namespace {
 
 constexpr double kShownSeconds = 1;  // of a step whose waits are told
+constexpr std::array kHeads = {"task",     "state", "steps/s", "a step",  "open",
+                               "oldest",   "waits", "in/s",    "out/s",   "tensors",
+                               "resident", "cores", "parts/s", "failed/s"};
 
 std::string RateText(const Json& row, const char* name) {
   if (!row.contains(name)) return "-";
@@ -34,9 +40,15 @@ std::string OpenText(const Json& told) {
                         told.at("parts").at("open").get<uint64_t>());
 }
 
-double OldestSeconds(const Json& told) {
+double ToldSeconds(const Json& told) {
   const bool known = told.contains("oldest_step") && told.at("oldest_step").is_object();
   return known ? told.at("oldest_step").at("seconds").get<double>() : -1;
+}
+
+// The oldest may be another than the one whose words are told. Older servers tell that one alone.
+double OldestSeconds(const Json& told) {
+  const bool known = told.contains("oldest_seconds") && !told.at("oldest_seconds").is_null();
+  return known ? told.at("oldest_seconds").get<double>() : ToldSeconds(told);
 }
 
 std::string StateText(const Json& row) {
@@ -73,12 +85,43 @@ std::string Words(const Json& row) {
            row.at("error").get<std::string>();
   }
   if (told.contains("lacks")) return told.at("lacks").get<std::string>();
-  if (OldestSeconds(told) < kShownSeconds) return "";
+  if (ToldSeconds(told) < kShownSeconds) return "";
   const Json& step = told.at("oldest_step");
-  std::string words = "a step is open for " + DurationText(OldestSeconds(told));
+  std::string words = "a step is open for " + DurationText(ToldSeconds(told));
   if (!step.at("waits").empty()) words += ", waits: " + Joined(step.at("waits"));
   if (!step.at("runs").empty()) words += ", runs: " + Joined(step.at("runs"));
   return words;
+}
+
+struct Line {
+  std::vector<std::string> cells;
+  std::string words;  // below the table; empty: none
+};
+
+Line LineOf(const Json& row) {
+  // What a task that is gone told last is not so any more.
+  const bool gone = row.at("state") == "gone";
+  const Json told = gone ? Json::object() : row.value("told", Json::object());
+  const double oldest = OldestSeconds(told);
+  const bool has_time = row.contains("seconds_per_step") && row.at("seconds_per_step").is_number();
+  return {.cells = {NameOf(row), StateText(row), RateText(row, "steps_per_second"),
+                    has_time ? DurationText(row.at("seconds_per_step").get<double>()) : "-",
+                    OpenText(told), oldest < 0 ? "-" : DurationText(oldest),
+                    Told(told, "waiting_values"), TrafficText(row, "received_per_second"),
+                    TrafficText(row, "sent_per_second"), ToldBytes(told, "tensor_bytes"),
+                    ToldBytes(told, "resident_bytes"), RateText(row, "processors"),
+                    RateText(row, "parts_per_second"), RateText(row, "failed_per_second")},
+          .words = Words(row)};
+}
+
+// Of a task that does not tell its numbers as a server does: the others are shown all the same.
+Line LineOfBadAnswer(const Json& row, const Json::exception& why) {
+  std::vector<std::string> cells(kHeads.size(), "-");
+  cells[0] = NameOf(row);
+  cells[1] = StateText(row);
+  return {.cells = std::move(cells),
+          .words = row.at("target").get<std::string>() +
+                   " gives an answer that is none of a server: " + why.what()};
 }
 
 }  // namespace
@@ -90,25 +133,17 @@ std::string ShortTask(const std::string& task) {
 }
 
 std::string TopTable(const Json& report) {
-  TextTable table({"task", "state", "steps/s", "a step", "open", "oldest", "waits", "in/s", "out/s",
-                   "tensors", "resident", "cores", "parts/s", "failed/s"});
+  TextTable table({kHeads.begin(), kHeads.end()});
   std::string words;
   for (const Json& row : report.at("tasks")) {
-    // What a task that is gone told last is not so any more.
-    const bool gone = row.at("state") == "gone";
-    const Json told = gone ? Json::object() : row.value("told", Json::object());
-    const double oldest = OldestSeconds(told);
-    const bool has_time =
-        row.contains("seconds_per_step") && row.at("seconds_per_step").is_number();
-    table.Add({NameOf(row), StateText(row), RateText(row, "steps_per_second"),
-               has_time ? DurationText(row.at("seconds_per_step").get<double>()) : "-",
-               OpenText(told), oldest < 0 ? "-" : DurationText(oldest),
-               Told(told, "waiting_values"), TrafficText(row, "received_per_second"),
-               TrafficText(row, "sent_per_second"), ToldBytes(told, "tensor_bytes"),
-               ToldBytes(told, "resident_bytes"), RateText(row, "processors"),
-               RateText(row, "parts_per_second"), RateText(row, "failed_per_second")});
-    const std::string more = Plain(Words(row));
-    if (!more.empty()) words += "  " + NameOf(row) + ": " + more + "\n";
+    Line line;
+    try {
+      line = LineOf(row);
+    } catch (const Json::exception& e) {
+      line = LineOfBadAnswer(row, e);
+    }
+    table.Add(std::move(line.cells));
+    if (!line.words.empty()) words += "  " + NameOf(row) + ": " + Plain(line.words) + "\n";
   }
   return table.Text() + (words.empty() ? "" : "\n" + words);
 }

@@ -6,7 +6,8 @@
 //
 // Ownership: the text is the caller's.
 // Threads: any.
-// Errors: Json::exception for a report that is none of ClusterWatch's.
+// Errors: Json::exception for a report that is none of ClusterWatch's; a task whose answer has
+// numbers of another form is a line that says so.
 #pragma once
 
 #include <string>

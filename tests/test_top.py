@@ -164,6 +164,9 @@ def test_what_is_asked_wrongly():
     nowhere = top("--once", "nowhere")
     assert nowhere.returncode == 1 and "expected grpc://HOST:PORT or a cluster" in nowhere.stderr
     assert top("--once", '{"ps": 3}').returncode == 1
+    for key in ("x", "1x", "-1", "", "99999999999999999999"):
+        wrong = top("--once", json.dumps({"ps": {key: "127.0.0.1:1"}}))
+        assert wrong.returncode == 1 and f"job 'ps' of the cluster: expected the number of a task, got '{key}'" in wrong.stderr, wrong.stderr
     assert top("--once").returncode == 2
     assert top("--interval", "0", "grpc://127.0.0.1:1").returncode == 2
 
@@ -237,8 +240,10 @@ def test_metrics_of_a_server_in_this_process():
         tf.train.Server({"a": ["127.0.0.1:0"]}, metrics="http://x")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(tf.errors.UnavailableError, match=f"cannot listen at 127.0.0.1:{port}"):
+        with pytest.raises(tf.errors.UnavailableError, match=f"metrics \\(--metrics\\) at '{port}': cannot listen at 127.0.0.1:{port}"):
             tf.train.Server({"a": ["127.0.0.1:0"]}, metrics=str(port))
+    with pytest.raises(tf.errors.UnavailableError, match=r"metrics \(--metrics\) at 'no host:1': the address of the host 'no host'"):
+        tf.train.Server({"a": ["127.0.0.1:0"]}, metrics="no host:1")
     server = tf.train.Server({"a": ["127.0.0.1:0"]}, metrics=f"localhost:{port}")
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as page:

@@ -170,11 +170,7 @@ TwBuffer* tw_debug_metrics(const char* const* targets, int32_t n, int64_t timeou
                            TwStatus* status) {
   return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
     RETURN_IF_ERROR(RequireAll({{"targets", targets}}));
-    std::vector<std::string> all;
-    for (int32_t i = 0; i < n; ++i) {
-      RETURN_IF_ERROR(RequireAll({{"a target", targets[i]}}));
-      all.emplace_back(targets[i]);
-    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> all, UnwrapTexts(targets, n, "target"));
     JsonWriter json;
     json.BeginList();
     for (const Result<std::string>& told : MetricsRemote(all, TimeoutOf(timeout_ms))) {

@@ -66,9 +66,7 @@ class Question {
 
  private:
   Status Connect() {
-    ASSIGN_OR_RETURN(const RemoteTarget where, ParseTarget(target_));
-    ASSIGN_OR_RETURN(const TlsTexts tls, ReadTls(where.tls));
-    ASSIGN_OR_RETURN(channel_, RpcChannel::Connect(where.address, {.tls = tls}));
+    ASSIGN_OR_RETURN(channel_, ConnectTo(target_));
     return OkStatus();
   }
   void AskForDevices() {

@@ -571,10 +571,7 @@ Status ResetRemote(const std::string& target, const std::vector<std::string>& co
 }
 
 Result<std::string> DumpRemote(const std::string& target, std::chrono::nanoseconds timeout) {
-  ASSIGN_OR_RETURN(const RemoteTarget where, ParseTarget(target));
-  ASSIGN_OR_RETURN(const TlsTexts tls, ReadTls(where.tls));
-  ASSIGN_OR_RETURN(const std::unique_ptr<RpcChannel> channel,
-                   RpcChannel::Connect(where.address, {.tls = tls}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<RpcChannel> channel, ConnectTo(target));
   Result<std::string> answer = channel->Call(std::string(kDumpMethod), "", {.timeout = timeout});
   if (!answer.ok()) return answer.status().WithContext(StrCat("the dump of ", target));
   return answer;

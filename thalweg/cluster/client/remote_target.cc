@@ -95,6 +95,12 @@ Result<RemoteTarget> ParseTarget(std::string_view target) {
   return parsed;
 }
 
+Result<std::unique_ptr<RpcChannel>> ConnectTo(std::string_view target) {
+  ASSIGN_OR_RETURN(const RemoteTarget where, ParseTarget(target));
+  ASSIGN_OR_RETURN(const TlsTexts tls, ReadTls(where.tls));
+  return RpcChannel::Connect(where.address, {.tls = tls});
+}
+
 std::string TargetText(const RemoteTarget& target) {
   if (target.tls.empty()) return StrCat(kPlain, target.address);
   return StrCat(kTls, target.address, "?cert=", target.tls.certificate, "&key=", target.tls.key,

@@ -21,10 +21,12 @@ constexpr seconds kSpeaksAfter{10};
 constexpr seconds kSpeaksEvery{30};
 // Who does not answer for so long is gone.
 constexpr seconds kSilentFor{10};
-// So often one is not reached before it is gone: a connection may end for other reasons.
+// So often in a row one that has answered is not reached before it is gone: a connection may end
+// for other reasons.
 constexpr int kFailuresOfGone = 2;
-// Of one that has just begun or greeted: a call may still be refused as before it was there, until
-// its channel connects anew.
+// Where the failures of a task begin that a watch has not asked yet or that has just greeted, so
+// that it may fail once more: a call may still be refused as before it was there, until its channel
+// connects anew.
 constexpr int kFailuresOfNew = -1;
 // For the others to hear of a failure, before the step ends here and perhaps the process.
 constexpr std::chrono::milliseconds kHearWithin{500};
@@ -165,7 +167,9 @@ void SharedSteps::Look(uint64_t ticket) {
     }
   }
   tasks.erase(peers_.self());
-  const uint64_t progress = own_progress_ ? own_progress_() : 0;
+  // It costs a look at all that the task does.
+  const bool may_be_stuck = step != 0 && stuck_after_.count() > 0;
+  const uint64_t progress = may_be_stuck ? own_progress_() : 0;
   Status ends;
   std::string text;
   std::vector<std::string> asked_how_far;
@@ -181,7 +185,7 @@ void SharedSteps::Look(uint64_t ticket) {
                               Seen{.heard = now, .failures = kFailuresOfNew, .last = OkStatus()});
       }
       ends = Judge(wait, sought, debts, now);
-      if (step != 0 && ends.ok() && StandsStill(sought.size, progress, now, &wait)) {
+      if (may_be_stuck && ends.ok() && StandsStill(sought.size, progress, now, &wait)) {
         ends = StepIsStuck(now - wait.moved,
                            StrCat("\n  ", peers_.self(), ": waits for ",
                                   Missing(wait, {tasks.begin(), tasks.end()}, debts)));
@@ -325,7 +329,7 @@ bool SharedSteps::StandsStill(int64_t group_size, uint64_t own, TimePoint now, W
     wait->progress = progress.value_or(0);
     wait->moved = now;
   }
-  return stuck_after_.count() > 0 && now - wait->moved >= stuck_after_;
+  return now - wait->moved >= stuck_after_;
 }
 
 bool SharedSteps::BeginCall() {

@@ -9,7 +9,9 @@
 //   shared.Tell({.step = 7, .graph_key = key, .failed = why}, session, [] { ... });
 //
 // A task counts as gone when it has answered once in the life of this process and then is not to be
-// reached twice, or silent for long; who has never answered has not started yet. Where the members
+// reached twice in a row, three times where the watch is new or the task has greeted anew, or does
+// not answer for 10 s. For one that has only greeted these 10 s alone count; who has done neither
+// has not started yet. Where the members
 // of a group are not known, as many must be left as it has. Where all that a step needs are there
 // and nothing moves in any of them for long, it is stuck (health/heartbeat_table.h).
 // Ownership: environment, peers and groups outlive it; it outlives its watches. When a watch has
@@ -48,7 +50,8 @@ class SharedSteps {
   SharedSteps& operator=(const SharedSteps&) = delete;
 
   // When a step is stuck (0: never), and what changes while anything moves in this task. Before the
-  // first watch; `progress` is called without a lock, while this object lives.
+  // first watch; `progress` is called without a lock, while this object lives, for steps that may
+  // be stuck.
   void WatchProgress(std::chrono::milliseconds stuck_after, std::function<uint64_t()> progress) {
     stuck_after_ = stuck_after;
     own_progress_ = std::move(progress);

@@ -307,6 +307,15 @@ TEST_F(SharedStepsTest, AStepIsNotStuckWhileAnythingMovesInAnyTask) {
   EXPECT_EQ(why_.code(), Code::kDeadlineExceeded);
 }
 
+TEST_F(SharedStepsTest, ProgressIsNotReadWhereNoStepCanBeStuck) {
+  std::atomic<int> reads{0};
+  shared_->WatchProgress(std::chrono::milliseconds(0), [&] { return ++reads; });
+  Wait();
+  const Clock::TimePoint until = clock_.Now() + kStuckAfter;
+  ASSERT_TRUE(Comes([&] { return clock_.Now() >= until; }));
+  EXPECT_EQ(reads, 0);
+}
+
 TEST_F(SharedStepsTest, WhoHasNeverAnsweredMakesNoStepStuck) {
   shared_->WatchProgress(kStuckAfter, [] { return 3; });
   other_->Stop();

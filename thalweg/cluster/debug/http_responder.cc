@@ -2,6 +2,7 @@
 #include "thalweg/cluster/debug/http_responder.h"
 
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -58,14 +59,13 @@ Result<UniqueFd> ListenAt(const std::string& host, int port, std::string* addres
   if (::listen(listener.get(), SOMAXCONN) != 0) return failed("listen");
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
-  std::array<char, NI_MAXSERV> text;
-  if (::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0 ||
-      getnameinfo(reinterpret_cast<sockaddr*>(&bound), size, nullptr, 0, text.data(), text.size(),
-                  NI_NUMERICSERV) != 0) {
+  if (::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
     return failed("its port");
   }
-  *address =
-      StrCat(host.find(':') == std::string::npos ? host : StrCat("[", host, "]"), ":", text.data());
+  const uint16_t bound_port = bound.ss_family == AF_INET
+                                  ? reinterpret_cast<const sockaddr_in&>(bound).sin_port
+                                  : reinterpret_cast<const sockaddr_in6&>(bound).sin6_port;
+  *address = JoinHostPort(host, ntohs(bound_port));
   return listener;
 }
 

@@ -9,9 +9,9 @@
 //
 // Ownership: ends its thread and closes all connections when it is destroyed.
 // Threads: one of its own, on which `page` is made: it must not wait. AnswerHttp: any.
-// Errors: Unavailable where the port is taken, InvalidArgument for a host. What guests send wrongly
-// is answered or cut off: at most 32 of them at once, the oldest goes for a new one; 8 KB and 10
-// seconds each.
+// Errors: Start: Unavailable for a host that is not found and where it cannot be listened at,
+// ResourceExhausted without descriptors. What guests send wrongly is answered or cut off: at most
+// 32 of them at once, the oldest goes for a new one; 8 KB and 10 seconds each.
 #pragma once
 
 #include <chrono>

@@ -160,8 +160,12 @@ TEST(HttpResponderTest, APortIsTakenOnceAndAHostMustBeHere) {
   const Result<HostPort> where = ParseHostPort(responder->address());
   const auto again = HttpResponder::Start(*where, "/metrics", Numbers);
   EXPECT_EQ(again.status().code(), Code::kUnavailable);
-  EXPECT_THAT(std::string(again.status().message()), HasSubstr(responder->address()));
-  EXPECT_FALSE(HttpResponder::Start({.host = "no host", .port = 0}, "/metrics", Numbers).ok());
+  EXPECT_THAT(std::string(again.status().message()),
+              HasSubstr("cannot listen at " + responder->address() + " for HTTP: bind"));
+  const auto nowhere = HttpResponder::Start({.host = "no host", .port = 0}, "/metrics", Numbers);
+  EXPECT_EQ(nowhere.status().code(), Code::kUnavailable);
+  EXPECT_THAT(std::string(nowhere.status().message()),
+              HasSubstr("the address of the host 'no host'"));
 }
 
 TEST(HttpResponderTest, ItsEndDoesNotWaitForGuests) {

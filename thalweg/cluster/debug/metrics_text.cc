@@ -79,7 +79,7 @@ void AddSteps(const TaskMetrics& metrics, Page* page) {
   page->Seconds("thalweg_part_seconds", "How long such parts took.", metrics.parts);
   page->One("thalweg_oldest_step_seconds", "gauge",
             "Since the oldest open step or part began; 0 where none is open.",
-            metrics.oldest.empty() ? 0.0 : metrics.oldest.front().seconds);
+            metrics.oldest_seconds.value_or(0));
   page->One("thalweg_waiting_values", "gauge", "Values that other tasks owe open steps.",
             metrics.waiting_values);
   page->One("thalweg_waiting_nodes", "gauge", "Nodes of open steps that wait.",

@@ -24,11 +24,12 @@ void TakeParts(int64_t id, Parts* open, StepMetrics* step) {
   }
 }
 
+bool HasWords(const StepMetrics& step) { return !step.runs.empty() || !step.waits.empty(); }
+
 // A step that a client asked for through a channel stands here beside the one that this task made
 // of it, which has the words.
 bool IsToldBefore(const StepMetrics& a, const StepMetrics& b) {
-  const bool has_words = !a.runs.empty() || !a.waits.empty();
-  if (has_words != (!b.runs.empty() || !b.waits.empty())) return has_words;
+  if (HasWords(a) != HasWords(b)) return HasWords(a);
   return a.seconds > b.seconds;
 }
 
@@ -38,7 +39,8 @@ void ReadSteps(const MetricsSources& from, TaskMetrics* metrics) {
   Parts open = now.environment.open_steps().List();
   for (const OpenStep& step : open) metrics->waiting_nodes += step.waiting.size();
   std::vector<StepMetrics> steps;
-  double oldest = metrics->steps.oldest_seconds.value_or(0);
+  std::optional<double>& oldest = metrics->oldest_seconds;
+  oldest = metrics->steps.oldest_seconds;
   for (StepSnapshot& snapshot :
        DescribeSteps(now.steps, now.channels, now.environment.clock().Now())) {
     metrics->waiting_values += snapshot.num_asked;
@@ -49,33 +51,37 @@ void ReadSteps(const MetricsSources& from, TaskMetrics* metrics) {
     step.session = std::move(snapshot.session);
     step.waits = std::move(snapshot.asked);
     TakeParts(step.id, &open, &step);
-    oldest = std::max(oldest, step.seconds);
+    oldest = std::max(oldest.value_or(0), step.seconds);
   }
-  if (metrics->steps.oldest_seconds.has_value()) {  // those that run in this task alone
-    StepMetrics& rest = steps.emplace_back();
+  std::optional<StepMetrics> rest;  // those that run in this task alone
+  if (metrics->steps.oldest_seconds.has_value()) {
+    rest.emplace().seconds = *metrics->steps.oldest_seconds;
     for (OpenStep& step : open) {
-      std::ranges::move(step.waiting, std::back_inserter(rest.waits));
-      std::ranges::move(step.running, std::back_inserter(rest.runs));
+      std::ranges::move(step.waiting, std::back_inserter(rest->waits));
+      std::ranges::move(step.running, std::back_inserter(rest->runs));
     }
   }
-  if (steps.empty()) return;
-  StepMetrics& told = *std::ranges::min_element(steps, IsToldBefore);
-  told.seconds = std::max(told.seconds, oldest);
-  told.waits.resize(std::min(told.waits.size(), kShownWords));
-  told.runs.resize(std::min(told.runs.size(), kShownWords));
-  metrics->oldest.push_back(std::move(told));
+  metrics->told_step = ToldStep(std::move(steps), std::move(rest));
+  if (!metrics->told_step.has_value()) return;
+  for (auto* words : {&metrics->told_step->waits, &metrics->told_step->runs}) {
+    words->resize(std::min(words->size(), kShownWords));
+  }
+}
+
+void Write(const char* name, const std::optional<double>& number, JsonWriter* json) {
+  json->Key(name);
+  if (number.has_value()) {
+    json->Number(*number);
+  } else {
+    json->Null();
+  }
 }
 
 void Write(const char* name, const StepCounter::Values& steps, JsonWriter* json) {
   json->Key(name).BeginObject();
   json->Key("done").Number(steps.done).Key("failed").Number(steps.failed);
   json->Key("open").Number(steps.open).Key("seconds").Number(steps.seconds);
-  json->Key("oldest_seconds");
-  if (steps.oldest_seconds.has_value()) {
-    json->Number(*steps.oldest_seconds);
-  } else {
-    json->Null();
-  }
+  Write("oldest_seconds", steps.oldest_seconds, json);
   json->EndObject();
 }
 
@@ -86,6 +92,14 @@ void Write(const char* name, const std::vector<std::string>& texts, JsonWriter* 
 }
 
 }  // namespace
+
+std::optional<StepMetrics> ToldStep(std::vector<StepMetrics> steps,
+                                    std::optional<StepMetrics> rest) {
+  const auto first = std::ranges::min_element(steps, IsToldBefore);
+  if (first == steps.end()) return rest;
+  const bool tells_rest = rest.has_value() && !HasWords(*first) && IsToldBefore(*rest, *first);
+  return tells_rest ? std::move(rest) : std::move(*first);
+}
 
 TaskMetrics ReadMetrics(const MetricsSources& from) {
   const DumpSources& now = from.now;
@@ -129,9 +143,12 @@ std::string MetricsJson(const TaskMetrics& metrics) {
   json.Key("uptime_seconds").Number(metrics.uptime_seconds);
   Write("steps", metrics.steps, &json);
   Write("parts", metrics.parts, &json);
+  Write("oldest_seconds", metrics.oldest_seconds, &json);
   json.Key("oldest_step");
-  if (metrics.oldest.empty()) json.Null();
-  for (const StepMetrics& step : metrics.oldest) {
+  if (!metrics.told_step.has_value()) {
+    json.Null();
+  } else {
+    const StepMetrics& step = *metrics.told_step;
     json.BeginObject().Key("id").Number(step.id).Key("seconds").Number(step.seconds);
     json.Key("session").Text(step.session);
     Write("runs", step.runs, &json);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,14 +57,21 @@ struct StepMetrics {
   std::vector<std::string> waits;  // nodes and values, with what they wait for
 };
 
+// Which open step is told: the oldest of those that say what they do; where none does, the oldest.
+// `rest`: what all those do that run in this task alone, as one step. Its age is that of the oldest
+// step of this master, which may be another: so it comes after all others that say what they do.
+std::optional<StepMetrics> ToldStep(std::vector<StepMetrics> steps,
+                                    std::optional<StepMetrics> rest);
+
 struct TaskMetrics {
   std::string task;
   uint64_t pid = 0;
   double uptime_seconds = 0;
   StepCounter::Values steps;
   StepCounter::Values parts;
-  std::vector<StepMetrics> oldest;  // none where no step is open, else one
-  uint64_t waiting_values = 0;      // that other tasks owe steps here
+  std::optional<double> oldest_seconds;  // since the oldest step or part began that is open
+  std::optional<StepMetrics> told_step;  // of the open ones: see ToldStep
+  uint64_t waiting_values = 0;           // that other tasks owe steps here
   uint64_t waiting_nodes = 0;
   uint64_t calls = 0;       // that came, so far
   uint64_t open_calls = 0;  // of them

@@ -166,8 +166,12 @@ Status Server::ListenForMetrics() {
     return InvalidArgument("expected PORT or HOST:PORT for metrics (--metrics), got '", given,
                            "': ", where.status().message());
   }
-  ASSIGN_OR_RETURN(metrics_, HttpResponder::Start(*where, "/metrics",
-                                                  [this] { return MetricsText(Metrics()); }));
+  Result<std::unique_ptr<HttpResponder>> started =
+      HttpResponder::Start(*where, "/metrics", [this] { return MetricsText(Metrics()); });
+  if (!started.ok()) {
+    return started.status().WithContext(StrCat("metrics (--metrics) at '", given, "'"));
+  }
+  metrics_ = *std::move(started);
   metrics_address_ = metrics_->address();
   return OkStatus();
 }
