@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HeldValues: what a step held when the memory of a device ran out, largest first, for the error.
 //
-//   if (RanOutOfMemory(status) && !NamesNode(status) && held.Begin(context)) {
+//   if (RanOutOfMemory(status) && held.Begin(context)) {
 //     held.AddRegisters(plan, unit, pc, registers);
 //   }
 //   held.AddSlots(plan, frame, slots);              // of what has ended since, and at the end
