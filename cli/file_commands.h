@@ -19,6 +19,5 @@ void AddCheckpoint(CLI::App& app);
 void AddRecords(CLI::App& app);
 void AddEvents(CLI::App& app);
 void AddTrace(CLI::App& app);
-void AddTraceMemory(CLI::App& trace);  // a verb of `trace`
 
 }  // namespace cli

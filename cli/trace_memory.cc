@@ -4,8 +4,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "file_commands.h"
-#include "file_work.h"
+#include "trace_words.h"
 
 namespace cli {
 namespace {
@@ -17,19 +16,11 @@ struct TraceMemoryArgs {
   bool json = false;
 };
 
-std::string MomentText(int64_t nanos) { return DurationText(static_cast<double>(nanos) * 1e-9); }
-
-std::string ShareText(double part, double whole) {
-  char text[20];
-  std::snprintf(text, sizeof(text), "%.0f %%", whole > 0 ? 100 * part / whole : 0);
-  return text;
-}
-
 void ShowKinds(const Json& device) {
   const auto peak = device.at("peak_bytes").get<double>();
   TextTable table({"bytes", "share", "kind"});
   const auto add = [&](double bytes, const std::string& kind) {
-    if (bytes > 0) table.Add({BytesText(bytes), ShareText(bytes, peak), kind});
+    if (bytes > 0) table.Add({BytesText(bytes), PercentText(bytes, peak), kind});
   };
   for (const auto& [kind, bytes] : device.at("kinds").items()) {
     add(bytes.get<double>(), kind == "constants" && device.at("knows_allocator").get<bool>()
@@ -55,7 +46,7 @@ void ShowHolders(const Json& device, int64_t begin, size_t limit) {
                holder.contains("dtype")
                    ? holder.at("dtype").get<std::string>() + ShapeText(holder.at("shape"))
                    : "",
-               since == 0 ? "before" : MomentText(since), holder.value("line", "")});
+               since == 0 ? "before" : TimeWords(since), holder.value("line", "")});
   }
   const auto all = device.at("holders_at_peak").get<size_t>();
   std::printf(
@@ -88,7 +79,7 @@ void ShowCurve(const Json& device, int64_t time) {
     line.erase(line.find_last_not_of(' ') + 1);
     std::printf("%10s |%s\n", label.c_str(), line.c_str());
   }
-  const std::string end = MomentText(time);
+  const std::string end = TimeWords(time);
   std::printf("%10s +%s\n%12s%*s\n", "0 B", std::string(kColumns, '-').c_str(), "0",
               static_cast<int>(kColumns), end.c_str());
 }
@@ -97,7 +88,7 @@ void ShowDevice(const Json& device, const Json& memory, size_t limit) {
   const auto begin = memory.at("begin_nanos").get<int64_t>();
   std::printf("\n%s: %s at the peak, at %s\n", device.at("device").get<std::string>().c_str(),
               BytesText(device.at("peak_bytes").get<double>()).c_str(),
-              MomentText(device.at("peak_nanos").get<int64_t>() - begin).c_str());
+              TimeWords(device.at("peak_nanos").get<int64_t>() - begin).c_str());
   if (device.at("inferred").get<bool>()) {
     std::puts(
         "  The trace does not record when memory came and went: a value is taken to live "
@@ -132,7 +123,7 @@ void ShowMemory(const TraceMemoryArgs& args) {
   }
   std::printf("step %s of %s: %s\n", memory.at("step").dump().c_str(),
               Count(memory.at("steps").get<uint64_t>(), "step").c_str(),
-              MomentText(memory.at("time_nanos").get<int64_t>()).c_str());
+              TimeWords(memory.at("time_nanos")).c_str());
   for (const Json& device : memory.at("devices")) ShowDevice(device, memory, args.limit);
   ShowMemoryGrowth(memory.at("growth"));
   for (const Json& note : memory.at("notes"))

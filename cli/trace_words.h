@@ -35,5 +35,6 @@ inline const char* KindWords(const std::string& kind) {
 }
 
 void AddTraceCompare(CLI::App& trace);
+void AddTraceMemory(CLI::App& trace);
 
 }  // namespace cli

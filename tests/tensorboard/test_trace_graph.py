@@ -116,6 +116,25 @@ def test_from_a_span_to_its_node_and_back(chromium, layers):
     assert chromium.run("[app.graphView.is_shown, app.selected]") == [False, place]
 
 
+def test_the_graph_is_read_and_fitted_when_it_is_first_shown(chromium, tmp_path):
+    nodes = [(f"node{i}", "Relu", [f"node{i - 1}"] if i else []) for i in range(40)]
+    step = trace_files.Step().node(WORKER, "node3", "Relu(node2)", 0, 10).node(WORKER, "elsewhere", "Relu()", 20, 30).graph(WORKER, *nodes)
+    page = trace_files.page_of([step.write(tmp_path / "step.pb")], tmp_path / "step.html")
+    place = "Array.from({length: app.trace.size}, (_, i) => i).find((i) => app.trace.name(i) === '%s')"
+    for name, then in (("node3", ["Escape", "g"]), ("elsewhere", ["g"])):
+        show(chromium, page)
+        chromium.run(f"app.goToSpan({place % name})")
+        chromium.wait_for_text("show in the graph")
+        assert chromium.run("app.graphView.graph") is None, "to look at a span reads no graph"
+        for key in then:
+            chromium.key(key)
+        chromium.wait_for("app.graphView.frames > 0")
+        seen = chromium.run("(({x, y, scale}) => [x, y, scale])(app.graphView)")
+        chromium.run("app.graphView.fit()")
+        assert chromium.run("(({x, y, scale}) => [x, y, scale])(app.graphView)") == seen
+        assert chromium.run("app.graphView.selected") is None
+
+
 def test_colors_by_time_and_device(chromium, layers):
     show(chromium, layers)
     chromium.key("g")

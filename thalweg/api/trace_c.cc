@@ -80,7 +80,7 @@ TwBuffer* tw_trace_memory(const char* const* paths, int32_t n, int64_t step, TwS
       status, paths, n,
       [&](const Trace& trace) -> Result<std::string> {
         RETURN_IF_ERROR(CheckStep(trace, step));
-        return MemoryJson(trace, step < 0 ? HighestStep(trace) : static_cast<uint32_t>(step));
+        return MemoryJson(trace, step);
       },
       true);
 }

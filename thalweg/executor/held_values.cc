@@ -15,6 +15,8 @@ namespace thalweg {
 namespace {
 
 constexpr size_t kMostListed = 10;
+// Where the list begins.
+constexpr std::string_view kHeldWords = "\nwhat held the memory";
 
 // The one that has the limit.
 const Allocator* LimitedAllocator(const Allocator* allocator) {
@@ -118,7 +120,8 @@ bool NamesVariable(const ProgramNode& node) {
 bool RanOutOfMemory(const Status& error) {
   // As AllocationError has it (tensor/allocator.cc).
   return error.code() == Code::kResourceExhausted &&
-         error.message().find("out of memory: ") != std::string_view::npos;
+         error.message().find("out of memory: ") != std::string_view::npos &&
+         error.message().find(kHeldWords) == std::string_view::npos;
 }
 
 bool HeldValues::Begin(const StepContext& context) {
@@ -191,12 +194,11 @@ std::string HeldValues::Words(const Program& program) const {
   std::sort(largest.begin(), largest.end(), [](const Held* a, const Held* b) {
     return a->bytes != b->bytes ? a->bytes > b->bytes : a->node < b->node;
   });
-  std::string words =
-      StrCat("\nwhat held the memory", device_.empty() ? "" : " of ", device_, ": ",
-             HeldBytesWords(stats_.bytes_in_use), " of ", HeldBytesWords(stats_.limit),
-             " in use, at most ", HeldBytesWords(stats_.peak_bytes_in_use), " before; known are ",
-             HeldBytesWords(total), " in ", largest.size(),
-             largest.size() == 1 ? " tensor" : " tensors, the largest first");
+  std::string words = StrCat(
+      kHeldWords, device_.empty() ? "" : " of ", device_, ": ", HeldBytesWords(stats_.bytes_in_use),
+      " of ", HeldBytesWords(stats_.limit), " in use, at most ",
+      HeldBytesWords(stats_.peak_bytes_in_use), " before; known are ", HeldBytesWords(total),
+      " in ", largest.size(), largest.size() == 1 ? " tensor" : " tensors, the largest first");
   int64_t others = 0;
   for (size_t i = 0; i < largest.size(); ++i) {
     const Held& held = *largest[i];

@@ -27,7 +27,7 @@
 
 namespace thalweg {
 
-// The error is an allocator's.
+// The error is an allocator's, and does not say yet what held the memory.
 bool RanOutOfMemory(const Status& error);
 
 class HeldValues {

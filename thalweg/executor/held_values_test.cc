@@ -122,6 +122,36 @@ TEST_P(HeldValuesTest, OtherErrorsAreAsTheyWere) {
   EXPECT_THAT(std::string(RunLimited(p, GetParam()).message()), Not(HasSubstr("what held")));
 }
 
+size_t Lists(std::string_view text) {
+  size_t lists = 0;
+  for (size_t at = 0; (at = text.find("what held the memory", at)) != text.npos; ++at) ++lists;
+  return lists;
+}
+
+TEST_P(HeldValuesTest, AFunctionThatFindsNoRoomHasOneList) {
+  TestProgram p;
+  const Value value = Bytes(p, {}, "value", 64 << 10);
+  p.Fetch(p.Call({value}, [](Context&) -> Status {
+    TestProgram body;
+    body.Fetch(Bytes(body, {Bytes(body, {}, "inner", 512 << 10)}, "more", 640 << 10));
+    return RunLimited(body, GetParam());
+  }));
+  const Status status = RunLimited(p, GetParam());
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_EQ(Lists(status.message()), 1u) << status.message();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("int8[524288] of Make 'inner'"));
+}
+
+// What this task held is not why another found no room.
+TEST_P(HeldValuesTest, AnotherTasksErrorListsNothingHere) {
+  TestProgram p;
+  const Value value = Bytes(p, {}, "value", 64 << 10);
+  p.Fetch(p.Call({value}, [](Context&) {
+    return ResourceExhausted("OOM: out of memory: 9 bytes asked for\n\t [[Make 'y' on /job:b]]");
+  }));
+  EXPECT_EQ(Lists(RunLimited(p, GetParam()).message()), 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Worlds, HeldValuesTest,
                          ::testing::Values(ExecutorOptions{},
                                            ExecutorOptions{.basic_blocks = false},

@@ -6,6 +6,8 @@
 namespace thalweg {
 namespace {
 
+constexpr std::string_view kNodeBegins = "\n\t [[";
+
 // An error in the user's terms: what is wrong, which of his nodes says so, where he made that.
 struct UsersError {
   std::string_view message;
@@ -46,7 +48,7 @@ Status NodeError(const Status& error, const ProgramNode& node, const StepContext
                  std::span<const Tensor* const> inputs) {
   // What is wrong comes first, in TensorFlow's words where it has some: programs look for them.
   const UsersError users = InUsersTerms(error.message(), node);
-  std::string text = StrCat(users.message, "\n\t [[", users.label);
+  std::string text = StrCat(users.message, kNodeBegins, users.label);
   if (context.device != nullptr) text += StrCat(" on ", context.device->full_name());
   constexpr size_t kMostInputs = 8;
   for (size_t i = 0; i < inputs.size() && i < kMostInputs; ++i) {
@@ -64,6 +66,10 @@ Status NodeError(const Status& error, const ProgramNode& node, const StepContext
   text += "]]";
   if (!users.site.empty()) text += StrCat(" (created at ", users.site, ")");
   return Status(error.code(), std::move(text));
+}
+
+bool NamesNode(const Status& error) {
+  return error.message().find(kNodeBegins) != std::string_view::npos;
 }
 
 Status DeadFetchError(const Program& program, const Value& fetch) {

@@ -18,6 +18,9 @@ namespace thalweg {
 
 Status NodeError(const Status& error, const ProgramNode& node, const StepContext& context,
                  std::span<const Tensor* const> inputs);
+// A node has it already: one of a function's body, or of another task's step, where a Recv ends
+// with the error of that step.
+bool NamesNode(const Status& error);
 
 // The value of the variable that a reference leads to.
 Result<Tensor> ReadReference(const Tensor& value);

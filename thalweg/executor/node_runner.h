@@ -520,7 +520,7 @@ class NodeRunner : public Propagation<kParallel> {
   // --- Errors and traces
 
   Outcome Fail(const Instr& instr, const Status& status) {
-    if (RanOutOfMemory(status) && step_.held().Begin(*step_context_)) {
+    if (RanOutOfMemory(status) && !NamesNode(status) && step_.held().Begin(*step_context_)) {
       Tensor* const registers = unit_registers_ != nullptr ? unit_registers_ : registers_;
       step_.held().AddRegisters(plan_, current_->code->units[unit_],
                                 static_cast<uint32_t>(&instr - plan_.code.data()), registers);

@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 
-float Value(const Result<std::vector<Tensor>>& result, size_t i = 0) {
+float ValueOf(const Result<std::vector<Tensor>>& result, size_t i = 0) {
   EXPECT_TRUE(result.ok()) << result.status().ToString();
   return result.ok() ? (*result)[i].scalar<float>() : -12345.0f;
 }
@@ -59,8 +59,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(SessionTest, AddsConstants) {
   const Output y = Far().Op("Add", {f.Float(1), f.Float(2)});
-  EXPECT_EQ(Value(f.Run({}, {y})), 3);
-  EXPECT_EQ(Value(f.Run({}, {y})), 3);
+  EXPECT_EQ(ValueOf(f.Run({}, {y})), 3);
+  EXPECT_EQ(ValueOf(f.Run({}, {y})), 3);
 }
 
 TEST_P(SessionTest, RunsByName) {
@@ -68,9 +68,9 @@ TEST_P(SessionTest, RunsByName) {
   f.b.Op("Add", {x, Far().Op("Neg", {x}, {}, "n")}, {}, "y");
   const Result<std::vector<Tensor>> y =
       f.session->Run({{"x", Tensor::Scalar(2.0f)}}, {"y:0", "n", "x:0"});
-  EXPECT_EQ(Value(y, 0), 0);
-  EXPECT_EQ(Value(y, 1), -2);
-  EXPECT_EQ(Value(y, 2), 2);
+  EXPECT_EQ(ValueOf(y, 0), 0);
+  EXPECT_EQ(ValueOf(y, 1), -2);
+  EXPECT_EQ(ValueOf(y, 2), 2);
   std::vector<Tensor> outputs;
   EXPECT_FAILS(f.session->Run({}, {"z:0"}, {}, &outputs), kInvalidArgument,
                HasSubstr("fetch 'z:0'"), HasSubstr("no node named 'z'"));
@@ -85,32 +85,32 @@ TEST_P(SessionTest, RunsByName) {
 
 TEST_P(SessionTest, GraphMayGrowBetweenRuns) {
   const Output a = f.b.Op("Add", {f.Float(1), f.Float(2)});
-  EXPECT_EQ(Value(f.Run({}, {a})), 3);
+  EXPECT_EQ(ValueOf(f.Run({}, {a})), 3);
   const Output n = Far().Op("Neg", {a});
-  EXPECT_EQ(Value(f.Run({}, {n})), -3);
+  EXPECT_EQ(ValueOf(f.Run({}, {n})), -3);
 }
 
 TEST_P(SessionTest, FeedsCutEveryKindOfEdge) {
   const Output c = f.Float(1);
   const Output s = Far().Op("Add", {c, f.Float(2)});
   const Output y = f.b.Op("Neg", {s});
-  EXPECT_EQ(Value(f.Run({{c, Tensor::Scalar(10.0f)}}, {y})), -12);  // a constant's
-  EXPECT_EQ(Value(f.Run({{s, Tensor::Scalar(5.0f)}}, {y})), -5);    // one in the middle
-  EXPECT_EQ(Value(f.Run({{y, Tensor::Scalar(7.0f)}}, {y})), 7);     // the fetched one
+  EXPECT_EQ(ValueOf(f.Run({{c, Tensor::Scalar(10.0f)}}, {y})), -12);  // a constant's
+  EXPECT_EQ(ValueOf(f.Run({{s, Tensor::Scalar(5.0f)}}, {y})), -5);    // one in the middle
+  EXPECT_EQ(ValueOf(f.Run({{y, Tensor::Scalar(7.0f)}}, {y})), 7);     // the fetched one
   const Output never = f.b.Op("Add", {f.b.Op("TestFail", {}), f.Float(1)});
-  EXPECT_EQ(Value(f.Run({{never, Tensor::Scalar(4.0f)}}, {f.b.Op("Neg", {never})})), -4);
+  EXPECT_EQ(ValueOf(f.Run({{never, Tensor::Scalar(4.0f)}}, {f.b.Op("Neg", {never})})), -4);
   // What the step does not need may be fed all the same.
-  EXPECT_EQ(Value(f.Run({{y, Tensor::Scalar(7.0f)}}, {s})), 3);
+  EXPECT_EQ(ValueOf(f.Run({{y, Tensor::Scalar(7.0f)}}, {s})), 3);
 }
 
 TEST_P(SessionTest, FetchesAnEdgeTwiceAndAFeed) {
   const Output x = f.Placeholder();
   const Output y = Far().Op("Neg", {x});
   const Result<std::vector<Tensor>> got = f.Run({{x, Tensor::Scalar(2.0f)}}, {y, x, y, x});
-  EXPECT_EQ(Value(got, 0), -2);
-  EXPECT_EQ(Value(got, 1), 2);
-  EXPECT_EQ(Value(got, 2), -2);
-  EXPECT_EQ(Value(got, 3), 2);
+  EXPECT_EQ(ValueOf(got, 0), -2);
+  EXPECT_EQ(ValueOf(got, 1), 2);
+  EXPECT_EQ(ValueOf(got, 2), -2);
+  EXPECT_EQ(ValueOf(got, 3), 2);
 }
 
 TEST_P(SessionTest, WrongFeedsAreRefused) {
@@ -150,11 +150,11 @@ TEST_P(SessionTest, VariablesKeepTheirValue) {
   EXPECT_FAILS(f.Run({}, {f.b.Op("Neg", {v})}).status(), kFailedPrecondition, HasSubstr("'v'"));
   ASSERT_TRUE(f.Run({}, {}, {init}).ok());
   ASSERT_TRUE(f.Run({}, {}, {add, add}).ok());
-  EXPECT_EQ(Value(f.Run({}, {v})), 3);  // the value, not a reference
-  EXPECT_EQ(Value(f.Run({}, {{add, 0}})), 5);
-  EXPECT_EQ(Value(f.session->Run({}, {"v"})), 5);
+  EXPECT_EQ(ValueOf(f.Run({}, {v})), 3);  // the value, not a reference
+  EXPECT_EQ(ValueOf(f.Run({}, {{add, 0}})), 5);
+  EXPECT_EQ(ValueOf(f.session->Run({}, {"v"})), 5);
   // A value can stand in for the variable where it is read, never where it is written.
-  EXPECT_EQ(Value(f.Run({{v, Tensor::Scalar(9.0f)}}, {f.b.Op("Neg", {v})})), -9);
+  EXPECT_EQ(ValueOf(f.Run({{v, Tensor::Scalar(9.0f)}}, {f.b.Op("Neg", {v})})), -9);
   EXPECT_FAILS(f.Run({{v, Tensor::Scalar(9.0f)}}, {}, {add}).status(), kInvalidArgument,
                HasSubstr("'v' cannot be fed: AssignAdd 'add' needs the variable"));
 }
@@ -192,10 +192,10 @@ TEST_P(SessionTest, CallablesRunByPlace) {
 TEST_P(SessionTest, StatefulKernelsAreSharedByPlans) {
   const Output count = Far().Op("TestCount", {}, {}, "count");
   const Output again = f.b.Op("TestCount", {}, {}, "again");
-  EXPECT_EQ(Value(f.Run({}, {count})), 1);
-  EXPECT_EQ(Value(f.Run({}, {f.b.Op("Neg", {count})})), -2);
-  EXPECT_EQ(Value(f.Run({}, {again})), 1);
-  EXPECT_EQ(Value(f.Run({}, {count})), 3);
+  EXPECT_EQ(ValueOf(f.Run({}, {count})), 1);
+  EXPECT_EQ(ValueOf(f.Run({}, {f.b.Op("Neg", {count})})), -2);
+  EXPECT_EQ(ValueOf(f.Run({}, {again})), 1);
+  EXPECT_EQ(ValueOf(f.Run({}, {count})), 3);
 }
 
 TEST_P(SessionTest, ManyThreadsRunManySteps) {
@@ -209,13 +209,13 @@ TEST_P(SessionTest, ManyThreadsRunManySteps) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 50; ++i) {
         const auto value = static_cast<float>(t * 100 + i);
-        EXPECT_EQ(Value(f.Run({{x, Tensor::Scalar(value)}}, {y})), 1 - value);
+        EXPECT_EQ(ValueOf(f.Run({{x, Tensor::Scalar(value)}}, {y})), 1 - value);
         EXPECT_TRUE(f.Run({{x, Tensor::Scalar(1.0f)}}, {}, {add}).ok());
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(Value(f.Run({}, {v})), 200);
+  EXPECT_EQ(ValueOf(f.Run({}, {v})), 200);
 }
 
 TEST_P(SessionTest, TimeoutNamesWhoWaits) {
@@ -223,7 +223,7 @@ TEST_P(SessionTest, TimeoutNamesWhoWaits) {
   EXPECT_FAILS(
       f.Run({}, {f.b.Op("Neg", {wait})}, {}, {.timeout = std::chrono::milliseconds(500)}).status(),
       kDeadlineExceeded, HasSubstr("did not end within 500 ms"), HasSubstr("TestWait 'slow'"));
-  EXPECT_EQ(Value(f.Run({}, {f.Float(1)})), 1);  // the session goes on
+  EXPECT_EQ(ValueOf(f.Run({}, {f.Float(1)})), 1);  // the session goes on
 }
 
 TEST_P(SessionTest, AnErrorSaysTheWholeTimeout) {
@@ -244,7 +244,7 @@ TEST_P(SessionTest, CancelEndsTheStepAndKeepsTheSession) {
   other.join();
   EXPECT_FAILS(f.Run({}, {wait}, {}, {.cancellation = &cancel}).status(), kCancelled,
                HasSubstr("Ctrl-C"));
-  EXPECT_EQ(Value(f.Run({}, {f.Float(1)})), 1);
+  EXPECT_EQ(ValueOf(f.Run({}, {f.Float(1)})), 1);
 }
 
 TEST_P(SessionTest, CloseEndsRunningSteps) {
@@ -351,7 +351,7 @@ TEST_P(SessionTest, ResetEmptiesContainers) {
   f.session->ResetContainers({"box"});
   EXPECT_EQ(read->Run({}, out).code(), Code::kFailedPrecondition);
   EXPECT_EQ(f.Run({}, {v}).status().code(), Code::kFailedPrecondition);
-  EXPECT_EQ(Value(f.Run({}, {w})), 2);
+  EXPECT_EQ(ValueOf(f.Run({}, {w})), 2);
   f.session->ResetContainers({});
   EXPECT_EQ(f.Run({}, {w}).status().code(), Code::kFailedPrecondition);
 }
@@ -378,9 +378,9 @@ Output CountingLoop(GraphBuilder b, GraphBuilder far, Output start, Output limit
 TEST_P(SessionTest, LoopsSpanDevices) {
   const Output limit = f.Placeholder();
   const Output y = f.b.Op("Neg", {CountingLoop(f.b, Far(), f.Float(0), limit, f.Float(2), "loop")});
-  EXPECT_EQ(Value(f.Run({{limit, Tensor::Scalar(9.0f)}}, {y})), -10);
-  EXPECT_EQ(Value(f.Run({{limit, Tensor::Scalar(-1.0f)}}, {y})), 0);
-  EXPECT_EQ(Value(f.Run({{limit, Tensor::Scalar(100.0f)}}, {y})), -100);
+  EXPECT_EQ(ValueOf(f.Run({{limit, Tensor::Scalar(9.0f)}}, {y})), -10);
+  EXPECT_EQ(ValueOf(f.Run({{limit, Tensor::Scalar(-1.0f)}}, {y})), 0);
+  EXPECT_EQ(ValueOf(f.Run({{limit, Tensor::Scalar(100.0f)}}, {y})), -100);
 }
 
 TEST_P(SessionTest, NestedLoopsSpanDevices) {
@@ -404,8 +404,8 @@ TEST_P(SessionTest, NestedLoopsSpanDevices) {
   const Output again = builder.Op("NextIteration", {inner});
   ASSERT_TRUE(f.graph->SetBackEdge(merge, 1, again).ok());
   const Output y = Far().Op("Neg", {builder.Op("Exit", {{split, 0}})});
-  EXPECT_EQ(Value(f.Run({{limit, Tensor::Scalar(10.0f)}}, {y})), -12);
-  EXPECT_EQ(Value(f.Run({{limit, Tensor::Scalar(0.0f)}}, {y})), 0);
+  EXPECT_EQ(ValueOf(f.Run({{limit, Tensor::Scalar(10.0f)}}, {y})), -12);
+  EXPECT_EQ(ValueOf(f.Run({{limit, Tensor::Scalar(0.0f)}}, {y})), 0);
 }
 
 TEST_P(SessionTest, BranchesSpanDevices) {
@@ -417,9 +417,9 @@ TEST_P(SessionTest, BranchesSpanDevices) {
   // A node behind a control edge from a branch lives and dies with it.
   const Output tied = f.b.WithControls({taken.node}).Op("Identity", {f.Float(3)}, {}, "tied");
   Node* merge = f.b.OpNode("Merge", {taken, other});
-  EXPECT_EQ(Value(f.Run({{x, Tensor::Scalar(-5.0f)}}, {{merge, 0}})), 5);
-  EXPECT_EQ(Value(f.Run({{x, Tensor::Scalar(5.0f)}}, {{merge, 0}})), 6);
-  EXPECT_EQ(Value(f.Run({{x, Tensor::Scalar(-5.0f)}}, {tied})), 3);
+  EXPECT_EQ(ValueOf(f.Run({{x, Tensor::Scalar(-5.0f)}}, {{merge, 0}})), 5);
+  EXPECT_EQ(ValueOf(f.Run({{x, Tensor::Scalar(5.0f)}}, {{merge, 0}})), 6);
+  EXPECT_EQ(ValueOf(f.Run({{x, Tensor::Scalar(-5.0f)}}, {tied})), 3);
   EXPECT_FAILS(f.Run({{x, Tensor::Scalar(5.0f)}}, {tied}).status(), kInvalidArgument,
                HasSubstr("tied"));
 }
@@ -433,11 +433,11 @@ TEST_P(SessionTest, ErrorsInOnePartEndTheOther) {
 TEST(SessionGrowthTest, WarnsOnceWhenItHappensAgainAndAgain) {
   SessionFixture f;
   const Output a = f.Float(1);
-  EXPECT_EQ(Value(f.Run({}, {a})), 1);
+  EXPECT_EQ(ValueOf(f.Run({}, {a})), 1);
   EXPECT_TRUE(f.log.lines().empty());
   for (int i = 0; i < 8; ++i) {
     const Output b = f.b.WithSite(f.graph->InternSite("loop.py:9")).Op("Neg", {a}, {}, "extra");
-    EXPECT_EQ(Value(f.Run({}, {b})), -1);
+    EXPECT_EQ(ValueOf(f.Run({}, {b})), -1);
     EXPECT_EQ(f.log.lines().size(), i < 4 ? 0u : 1u);
   }
   ASSERT_EQ(f.log.lines().size(), 1u);
@@ -449,10 +449,10 @@ TEST(SessionGrowthTest, WarnsOnceWhenItHappensAgainAndAgain) {
 TEST(SessionGrowthTest, IsQuietWhereALibraryGrowsTheGraph) {
   SessionFixture f;
   const Output a = f.Float(1);
-  EXPECT_EQ(Value(f.Run({}, {a})), 1);
+  EXPECT_EQ(ValueOf(f.Run({}, {a})), 1);
   const auto grow = [&](const char* site) {
     const Output b = f.b.WithSite(f.graph->InternSite(site)).Op("Neg", {a}, {}, "extra");
-    EXPECT_EQ(Value(f.Run({}, {b})), -1);
+    EXPECT_EQ(ValueOf(f.Run({}, {b})), -1);
   };
   for (int i = 0; i < 8; ++i) grow("/usr/lib/python3/dist-packages/keras/backend.py:9 in f");
   EXPECT_TRUE(f.log.lines().empty());
@@ -465,18 +465,18 @@ TEST(SessionGrowthTest, IsQuietWhereALibraryGrowsTheGraph) {
 TEST(SessionGrowthTest, IsAnErrorInStrictMode) {
   SessionFixture f({.threads = 0}, {.strict_graph = true});
   const Output a = f.Float(1);
-  EXPECT_EQ(Value(f.Run({}, {a})), 1);
+  EXPECT_EQ(ValueOf(f.Run({}, {a})), 1);
   const Output b = f.b.Op("Neg", {a}, {}, "extra");
   EXPECT_FAILS(f.Run({}, {b}).status(), kFailedPrecondition, HasSubstr("Neg 'extra'"),
                HasSubstr("strict_graph"));
-  EXPECT_EQ(Value(f.Run({}, {a})), 1);
+  EXPECT_EQ(ValueOf(f.Run({}, {a})), 1);
 }
 
 TEST(SessionPlacementTest, SoftPlacementMovesWithOneLineStrictRefuses) {
   SessionFixture soft({}, {.placement = PlacementRule::kSoft});
   const Output y = soft.b.WithDevice("/device:GPU:0").Op("Neg", {soft.Placeholder()}, {}, "y");
-  EXPECT_EQ(Value(soft.Run({{y.node->input(0), Tensor::Scalar(1.0f)}}, {y})), -1);
-  EXPECT_EQ(Value(soft.Run({{y.node->input(0), Tensor::Scalar(1.0f)}}, {y})), -1);
+  EXPECT_EQ(ValueOf(soft.Run({{y.node->input(0), Tensor::Scalar(1.0f)}}, {y})), -1);
+  EXPECT_EQ(ValueOf(soft.Run({{y.node->input(0), Tensor::Scalar(1.0f)}}, {y})), -1);
   ASSERT_EQ(soft.log.lines().size(), 1u);
   EXPECT_THAT(
       soft.log.lines()[0],
@@ -500,8 +500,8 @@ TEST(SessionPlacementTest, EveryNodeOfTheStepIsPlacedAsItWasMade) {
   SessionFixture f({.threads = 0, .cpu_devices = 2}, {.log_placement = true});
   const Output a = f.b.WithDevice("/cpu:1").Op("Neg", {f.Float(1)}, {}, "a");
   const Output y = f.b.Op("Neg", {a}, {}, "y");
-  EXPECT_EQ(Value(f.Run({}, {y})), 1);
-  EXPECT_EQ(Value(f.Run({}, {a})), -1);
+  EXPECT_EQ(ValueOf(f.Run({}, {y})), 1);
+  EXPECT_EQ(ValueOf(f.Run({}, {a})), -1);
   EXPECT_THAT(f.log.lines(),
               IsSupersetOf({HasSubstr("a: (Neg): /job:localhost/replica:0/task:0/device:CPU:1"),
                             HasSubstr("y: (Neg): /job:localhost/replica:0/task:0/device:CPU:0")}));
@@ -516,7 +516,7 @@ TEST(SessionResourcesTest, SharedByContainerAndNameWhenAskedFor) {
   const Output v = f.Variable("v", "box");
   ASSERT_TRUE(f.Run({}, {}, {f.b.OpNode("Assign", {v, f.Float(7)})}).ok());
   auto other = *MakeLocalSession(f.environment, f.graph, {.share_resources = true});
-  EXPECT_EQ(Value(other->Run({}, {"v"})), 7);
+  EXPECT_EQ(ValueOf(other->Run({}, {"v"})), 7);
   auto apart = *MakeLocalSession(f.environment, f.graph);
   EXPECT_EQ(apart->Run({}, {"v"}).status().code(), Code::kFailedPrecondition);
   f.environment->ResetContainers({"box"});
@@ -552,7 +552,7 @@ TEST(PlanCacheTest, AForgottenPlanIsMadeAnew) {
   for (int i = 0; i < 5; ++i) outputs.push_back(f.b.Op("Neg", {f.Float(static_cast<float>(i))}));
   for (int round = 0; round < 3; ++round) {
     for (int i = 0; i < 5; ++i) {
-      EXPECT_EQ(Value(f.Run({}, {outputs[i]})), static_cast<float>(-i));
+      EXPECT_EQ(ValueOf(f.Run({}, {outputs[i]})), static_cast<float>(-i));
     }
   }
 }

@@ -85,20 +85,27 @@ TracedAllocator& TracedMemory::Traced(Allocator& allocator, const StepContext& c
 size_t TracedMemory::BlockAt(const void* address, int64_t nanos) const {
   const auto found = blocks_at_.find(address);
   if (address == nullptr || found == blocks_at_.end()) return blocks_.size();
-  for (auto i = found->second.rbegin(); i != found->second.rend(); ++i) {
-    const Block& block = blocks_[*i];
-    if (block.start_nanos <= nanos) return block.end_nanos >= nanos ? *i : blocks_.size();
-  }
-  return blocks_.size();
+  const auto after =
+      std::upper_bound(found->second.begin(), found->second.end(), nanos,
+                       [&](int64_t moment, size_t b) { return moment < blocks_[b].start_nanos; });
+  if (after == found->second.begin()) return blocks_.size();
+  const size_t last = *std::prev(after);
+  return blocks_[last].end_nanos >= nanos ? last : blocks_.size();
 }
 
 void TracedMemory::Finish(const std::vector<NodeRecord>& records, std::vector<ValueRecord> values) {
   values_ = std::move(values);
-  for (const Memory& memory : memories_) {
-    for (const TracedAllocation& made : memory.allocator->Take()) {
+  for (size_t m = 0; m < memories_.size(); ++m) {
+    for (const TracedAllocation& made : memories_[m].allocator->Take()) {
       blocks_at_[made.block].push_back(blocks_.size());
-      blocks_.push_back({{made}, memory.name});
+      blocks_.push_back({{made}, m});
     }
+  }
+  // What one memory gave back to the system another may have been given.
+  for (auto& [address, blocks] : blocks_at_) {
+    std::stable_sort(blocks.begin(), blocks.end(), [&](size_t a, size_t b) {
+      return blocks_[a].start_nanos < blocks_[b].start_nanos;
+    });
   }
   nodes_.resize(records.size());
   std::unordered_map<int, std::vector<size_t>> records_of;
@@ -127,9 +134,11 @@ void TracedMemory::Finish(const std::vector<NodeRecord>& records, std::vector<Va
   for (size_t r = 0; r < by_end.size(); ++r) by_end[r] = r;
   std::stable_sort(by_end.begin(), by_end.end(),
                    [&](size_t a, size_t b) { return records[a].end_nanos < records[b].end_nanos; });
+  block_of_value_.assign(values_.size(), blocks_.size());
   for (const size_t r : by_end) {
-    for (size_t v = 0; v < nodes_[r].values; ++v) {
-      const size_t b = BlockAt(values_[nodes_[r].first_value + v].block, nodes_[r].end_nanos);
+    for (size_t v = nodes_[r].first_value; v < nodes_[r].first_value + nodes_[r].values; ++v) {
+      const size_t b = BlockAt(values_[v].block, nodes_[r].end_nanos);
+      block_of_value_[v] = b;
       if (b == blocks_.size() || is_known[b]) continue;
       nodes_[r].blocks.push_back(b);
       is_known[b] = true;
@@ -140,12 +149,12 @@ void TracedMemory::Finish(const std::vector<NodeRecord>& records, std::vector<Va
 void TracedMemory::AppendMemory(const NodeMemory& node, const StepStats& stats,
                                 std::string* fields) const {
   namespace Used = pb::AllocatorMemoryUsed;
-  for (const Memory& memory : memories_) {
+  for (size_t m = 0; m < memories_.size(); ++m) {
     std::vector<std::pair<int64_t, int64_t>> changes;  // when, bytes
     int64_t total = 0, live = 0, at_end = 0, peak = 0, in_use = 0;
     for (const size_t b : node.blocks) {
       const Block& block = blocks_[b];
-      if (block.allocator != memory.name) continue;
+      if (block.memory != m) continue;
       changes.emplace_back(block.start_nanos, block.bytes);
       if (block.end_nanos != Block::kStillLives) {
         changes.emplace_back(block.end_nanos, -block.bytes);
@@ -158,7 +167,7 @@ void TracedMemory::AppendMemory(const NodeMemory& node, const StepStats& stats,
     std::stable_sort(changes.begin(), changes.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     std::string used, record;
-    AppendText(Used::kAllocatorName, memory.name, &used);
+    AppendText(Used::kAllocatorName, memories_[m].name, &used);
     for (const auto& [nanos, bytes] : changes) {
       live += bytes;
       peak = std::max(peak, live);
@@ -176,17 +185,17 @@ void TracedMemory::AppendMemory(const NodeMemory& node, const StepStats& stats,
   }
 }
 
-void TracedMemory::AppendOutput(const ValueRecord& value, int64_t nanos,
-                                std::string* fields) const {
+void TracedMemory::AppendOutput(size_t v, std::string* fields) const {
   namespace Description = pb::TensorDescription;
-  const size_t b = BlockAt(value.block, nanos);
+  const ValueRecord& value = values_[v];
+  const size_t b = block_of_value_[v];
   const bool is_ours = b < blocks_.size();
   std::string tensor, output;
   AppendNumber(Description::kDtype, static_cast<int64_t>(value.dtype), &tensor);
   AppendText(Description::kShape, ShapeFields(value.shape), &tensor);
   AppendText(Description::kAllocationDescription,
              BufferFields(value.bytes, is_ours ? blocks_[b].bytes : 0,
-                          is_ours ? blocks_[b].allocator : kHostMemory, value.block),
+                          is_ours ? memories_[blocks_[b].memory].name : kHostMemory, value.block),
              &tensor);
   AppendNumber(pb::NodeOutput::kSlot, value.output, &output);
   AppendText(pb::NodeOutput::kTensorDescription, tensor, &output);
@@ -199,7 +208,7 @@ void TracedMemory::AppendFields(size_t record, const StepStats& stats, std::stri
   int64_t held = 0;
   for (size_t v = node.first_value; v < node.first_value + node.values; ++v) {
     const ValueRecord& value = values_[v];
-    if (value.block != nullptr) AppendOutput(value, node.end_nanos, fields);
+    if (value.block != nullptr) AppendOutput(v, fields);
     held += value.held_bytes;
     if (value.held_block == nullptr || value.held_block == value.block) continue;
     AppendText(pb::NodeExecStats::kReferencedTensor,

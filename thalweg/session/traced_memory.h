@@ -17,7 +17,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -44,7 +43,7 @@ class TracedMemory {
     Allocator* allocator;  // that it had
   };
   struct Block : TracedAllocation {
-    std::string_view allocator;  // its name
+    size_t memory = 0;  // in memories_: two devices' may have one name
   };
   struct NodeMemory {
     size_t first_value = 0, values = 0;
@@ -60,16 +59,17 @@ class TracedMemory {
   // The block that lay there at that moment; blocks_.size(): none of the step's.
   size_t BlockAt(const void* address, int64_t nanos) const;
   void AppendMemory(const NodeMemory& node, const StepStats& stats, std::string* fields) const;
-  void AppendOutput(const ValueRecord& value, int64_t nanos, std::string* fields) const;
+  void AppendOutput(size_t v, std::string* fields) const;
 
   std::vector<Lent> lent_;
   KernelExecution* const work_;
   Allocator* work_allocator_ = nullptr;  // that it had
   std::vector<Memory> memories_;
   std::vector<Block> blocks_;
-  std::unordered_map<const void*, std::vector<size_t>> blocks_at_;  // in their order
+  std::unordered_map<const void*, std::vector<size_t>> blocks_at_;  // by their start
   std::vector<ValueRecord> values_;
-  std::vector<NodeMemory> nodes_;  // by record
+  std::vector<size_t> block_of_value_;  // as BlockAt says, when its node ended
+  std::vector<NodeMemory> nodes_;       // by record
 };
 
 }  // namespace thalweg

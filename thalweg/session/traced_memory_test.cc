@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a traced step tells of memory.
+#include "thalweg/session/traced_memory.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +9,7 @@
 #include "thalweg/proto/wire.h"
 #include "thalweg/session/run_metadata_message.h"
 #include "thalweg/session/session_fixture.h"
+#include "thalweg/testing/fake_clock.h"
 
 namespace thalweg {
 namespace {
@@ -126,6 +129,97 @@ TEST(TracedMemoryTest, ValuesOutliveTheTrace) {
     EXPECT_EQ((*again)[0].data<float>()[0], -4.0f);
   }
   EXPECT_EQ(kept[0].data<float>()[kTracedElements - 1], 4.0f);
+}
+
+// A step without an executor: what nodes allocate, put out and are told as, for one device each
+// memory.
+struct HandMadeStep {
+  explicit HandMadeStep(std::vector<Allocator*> allocators) : contexts(allocators.size()) {
+    for (size_t i = 0; i < allocators.size(); ++i) {
+      contexts[i].allocator = allocators[i];
+      lent.push_back(&contexts[i]);
+    }
+    memory = std::make_unique<TracedMemory>(Executor::Step{.contexts = lent}, clock);
+  }
+  int64_t Now() {
+    clock.Advance(std::chrono::microseconds(1));
+    return std::chrono::nanoseconds(clock.Now().time_since_epoch()).count();
+  }
+  // Node 0 runs again, and puts out a block of each memory that comes back behind its end.
+  void Call() {
+    NodeRecord& record = records.emplace_back();
+    record.start_nanos = Now();
+    std::vector<void*> blocks;
+    for (StepContext& context : contexts) {
+      const TracedNode node(0);
+      blocks.push_back(context.allocator->Allocate(kTracedBytes));
+      values.push_back(
+          {.dtype = DType::kFloat, .shape = Shape{kTracedElements}, .block = blocks.back()});
+    }
+    record.values = static_cast<uint32_t>(blocks.size());
+    record.end_nanos = Now();
+    Now();
+    for (size_t i = 0; i < blocks.size(); ++i)
+      contexts[i].allocator->Deallocate(blocks[i], kTracedBytes);
+  }
+  OwnedMessage Told(size_t record) const {
+    std::string fields;
+    memory->AppendFields(record, {}, &fields);
+    Result<OwnedMessage> told = ParseMessage(Exec::Descriptor(), std::move(fields));
+    EXPECT_TRUE(told.ok()) << told.status().ToString();
+    return *std::move(told);
+  }
+  FakeClock clock;
+  std::vector<StepContext> contexts;
+  std::vector<StepContext*> lent;
+  std::vector<NodeRecord> records;
+  std::vector<ValueRecord> values;
+  std::unique_ptr<TracedMemory> memory;
+};
+
+// Two devices of one type call their memories alike.
+TEST(TracedMemoryTest, ABlockIsOfOneMemoryWhateverTheyAreCalled) {
+  const AllocatorPtr first = MakeCpuAllocator(), second = MakeCpuAllocator();
+  HandMadeStep step({first.get(), second.get()});
+  step.Call();
+  step.memory->Finish(step.records, step.values);
+  const OwnedMessage told = step.Told(0);
+  ASSERT_EQ(told->Size(Exec::kMemory), 2u);
+  for (const Message* const used : told->Messages(Exec::kMemory)) {
+    EXPECT_EQ(used->GetString(Used::kAllocatorName), "cpu");
+    EXPECT_EQ(used->GetInt(Used::kTotalBytes), kTracedBytes);
+  }
+  EXPECT_THAT(ChangesOf(*told),
+              ::testing::ElementsAre(kTracedBytes, -kTracedBytes, kTracedBytes, -kTracedBytes));
+}
+
+// One place, given and given back, which nobody writes to.
+class OnePlace final : public Allocator {
+ public:
+  void* Allocate(size_t /*bytes*/) override { return &place_; }
+  void Deallocate(void* /*block*/, size_t /*bytes*/) override {}
+  AllocatorStats Stats() const override { return {}; }
+  void Trim() override {}
+
+ private:
+  char place_ = 0;
+};
+
+TEST(TracedMemoryTest, ALoopIsGivenTheSameAddressAgainAndAgain) {
+  constexpr size_t kIterations = 200'000;
+  OnePlace place;
+  HandMadeStep step({&place});
+  for (size_t i = 0; i < kIterations; ++i) step.Call();
+  step.memory->Finish(step.records, step.values);
+  for (size_t i = 0; i < kIterations; i += kIterations / 8) {
+    const OwnedMessage told = step.Told(i);
+    EXPECT_THAT(ChangesOf(*told), ::testing::ElementsAre(kTracedBytes, -kTracedBytes)) << i;
+    const Message& tensor =
+        told->Messages(Exec::kOutput)[0]->GetMessage(pb::NodeOutput::kTensorDescription);
+    EXPECT_EQ(tensor.GetMessage(pb::TensorDescription::kAllocationDescription)
+                  .GetInt(pb::AllocationDescription::kAllocatedBytes),
+              kTracedBytes);
+  }
 }
 
 }  // namespace

@@ -79,9 +79,9 @@ void WriteDevice(const Trace& trace, const MemoryUse& use, JsonWriter* json) {
   json->EndObject();
 }
 
-void WriteGrowth(const Trace& trace, JsonWriter* json) {
+void WriteGrowth(const Trace& trace, const std::vector<MemoryGrowth>& grown, JsonWriter* json) {
   json->Key("growth").BeginList();
-  for (const MemoryGrowth& growth : MemoryThatGrew(trace)) {
+  for (const MemoryGrowth& growth : grown) {
     json->BeginObject().Key("node").Text(trace.texts[growth.name]);
     json->Key("op").Text(trace.texts[growth.op]);
     json->Key("device").Text(trace.devices[growth.device].name);
@@ -93,9 +93,10 @@ void WriteGrowth(const Trace& trace, JsonWriter* json) {
 
 }  // namespace
 
-Result<std::string> MemoryJson(const Trace& trace, uint32_t step) {
-  const std::vector<MemoryUse> uses = MemoryOfStep(trace, step);
-  if (uses.empty()) {
+Result<std::string> MemoryJson(const Trace& trace, int64_t wanted) {
+  const MemoryOfTrace memory = MemoryOf(trace, wanted);
+  const uint32_t step = wanted < 0 ? memory.step : static_cast<uint32_t>(wanted);
+  if (memory.uses.empty()) {
     return InvalidArgument(trace.files.empty() ? "the trace" : trace.files.front(),
                            ": expected nodes that tell of memory (memory, output or memory_stats "
                            "of NodeExecStats), found none in step ",
@@ -109,9 +110,9 @@ Result<std::string> MemoryJson(const Trace& trace, uint32_t step) {
   json.Key("begin_nanos").Number(of.begin).Key("time_nanos").Number(of.end - of.begin);
   json.Key("has_graph").Bool(!trace.facts.empty());
   json.Key("devices").BeginList();
-  for (const MemoryUse& use : uses) WriteDevice(trace, use, &json);
+  for (const MemoryUse& use : memory.uses) WriteDevice(trace, use, &json);
   json.EndList();
-  WriteGrowth(trace, &json);
+  WriteGrowth(trace, memory.growth, &json);
   json.Key("notes").BeginList();
   for (const std::string& note : trace.notes) json.Text(note);
   json.EndList().EndObject();

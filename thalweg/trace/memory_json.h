@@ -2,7 +2,7 @@
 // MemoryJson: what holds the memory of a step, for programs: devices with peak, kinds, holders and
 // a curve; what grew over several steps.
 //
-//   ASSIGN_OR_RETURN(const std::string json, MemoryJson(trace, HighestStep(trace)));
+//   ASSIGN_OR_RETURN(const std::string json, MemoryJson(trace, 0));
 //
 // Ownership: the text is the caller's.
 // Threads: any.
@@ -16,6 +16,7 @@
 
 namespace thalweg {
 
-Result<std::string> MemoryJson(const Trace& trace, uint32_t step);
+// `step`: one of the trace's, or -1 for the one with the highest peak.
+Result<std::string> MemoryJson(const Trace& trace, int64_t step);
 
 }  // namespace thalweg

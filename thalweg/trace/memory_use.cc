@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 namespace thalweg {
 namespace {
@@ -206,14 +208,31 @@ class DeviceMemory {
   // on.
   void NameBlocks(const std::unordered_set<uint64_t>& read_by_gradients) {
     std::vector<bool> is_read(use_.blocks.size());
+    std::unordered_map<uint64_t, std::vector<int64_t>> latest_ends;  // of a block and those before
+    for (auto& [address, blocks] : at_) {
+      std::stable_sort(blocks.begin(), blocks.end(), [&](size_t a, size_t b) {
+        return use_.blocks[a].begin < use_.blocks[b].begin;
+      });
+      std::vector<int64_t>& latest = latest_ends[address];
+      for (const size_t b : blocks) {
+        const int64_t end = use_.blocks[b].end;
+        latest.push_back(latest.empty() ? end : std::max(latest.back(), end));
+      }
+    }
     for (const ExecutionMemory* const node : nodes_) {
       for (size_t v = 0; v < node->outputs; ++v) {
         const auto found = at_.find(node->values[v].address);
         if (found == at_.end()) continue;
         const int64_t end = At(node->end);
-        for (const size_t b : found->second) {
+        const std::vector<int64_t>& latest = latest_ends[found->first];
+        const auto after = std::upper_bound(
+            found->second.begin(), found->second.end(), end,
+            [&](int64_t moment, size_t b) { return moment < use_.blocks[b].begin; });
+        for (auto i = static_cast<size_t>(after - found->second.begin());
+             i > 0 && latest[i - 1] >= end - 1000; --i) {
+          const size_t b = found->second[i - 1];
           MemoryBlock& block = use_.blocks[b];
-          if (block.begin > end || block.end < end - 1000) continue;
+          if (block.end < end - 1000) continue;
           block.last = node->name;
           if (read_by_gradients.contains(Trace::NodeKey(use_.device, node->name)))
             is_read[b] = true;
@@ -297,6 +316,49 @@ std::map<uint32_t, DeviceMemory> ByDevice(const Trace& trace, uint32_t number) {
   return devices;
 }
 
+std::vector<MemoryUse> UsesOfStep(const Trace& trace, uint32_t step,
+                                  const std::unordered_set<uint64_t>& read_by_gradients) {
+  std::vector<MemoryUse> uses;
+  for (auto& [device, memory] : ByDevice(trace, step)) {
+    uses.push_back(memory.Use(read_by_gradients));
+  }
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const auto& a, const auto& b) { return a.peak_bytes > b.peak_bytes; });
+  return uses;
+}
+
+// What was there before each of the steps, which are told in their order.
+class GrowthOfSteps {
+ public:
+  void Add(const std::vector<MemoryUse>& uses) {
+    for (const MemoryUse& use : uses) {
+      for (const MemoryBlock& block : use.residents) {
+        const std::pair key(use.device, block.name);
+        MemoryGrowth& growth = grown_[key];
+        if (growth.steps++ == 0) {
+          growth = {use.device, block.name, block.op, block.bytes, block.bytes, 1};
+        }
+        if (block.bytes < growth.last) shrank_.insert(key);
+        growth.last = block.bytes;
+      }
+    }
+  }
+  std::vector<MemoryGrowth> Found() const {
+    std::vector<MemoryGrowth> found;
+    for (const auto& [key, growth] : grown_) {
+      if (growth.last > growth.first && !shrank_.contains(key)) found.push_back(growth);
+    }
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+      return a.last - a.first > b.last - b.first;
+    });
+    return found;
+  }
+
+ private:
+  std::map<std::pair<uint32_t, uint32_t>, MemoryGrowth> grown_;  // by device and name
+  std::set<std::pair<uint32_t, uint32_t>> shrank_;
+};
+
 }  // namespace
 
 std::string_view MemoryKindName(HeldKind kind) {
@@ -308,25 +370,25 @@ std::string_view MemoryKindName(HeldKind kind) {
 }
 
 std::vector<MemoryUse> MemoryOfStep(const Trace& trace, uint32_t step) {
-  const std::unordered_set<uint64_t> read = ReadByGradients(trace);
-  std::vector<MemoryUse> uses;
-  for (auto& [device, memory] : ByDevice(trace, step)) uses.push_back(memory.Use(read));
-  std::stable_sort(uses.begin(), uses.end(),
-                   [](const auto& a, const auto& b) { return a.peak_bytes > b.peak_bytes; });
-  return uses;
+  return UsesOfStep(trace, step, ReadByGradients(trace));
 }
 
-uint32_t HighestStep(const Trace& trace) {
-  uint32_t highest = 0;
+MemoryOfTrace MemoryOf(const Trace& trace, int64_t step) {
+  const std::unordered_set<uint64_t> read = ReadByGradients(trace);
+  MemoryOfTrace memory;
+  GrowthOfSteps growth;
   int64_t most = -1;
-  for (uint32_t step = 0; step < trace.steps.size() && trace.steps.size() > 1; ++step) {
-    for (const MemoryUse& use : MemoryOfStep(trace, step)) {
-      if (use.peak_bytes <= most) continue;
-      most = use.peak_bytes;
-      highest = step;
-    }
+  for (uint32_t number = 0; number < trace.steps.size(); ++number) {
+    std::vector<MemoryUse> uses = UsesOfStep(trace, number, read);
+    growth.Add(uses);
+    const int64_t peak = uses.empty() ? -1 : uses.front().peak_bytes;
+    if (step < 0 ? peak <= most : number != step) continue;
+    most = peak;
+    memory.step = number;
+    memory.uses = std::move(uses);
   }
-  return highest;
+  memory.growth = growth.Found();
+  return memory;
 }
 
 std::vector<const MemoryBlock*> HoldersAtPeak(const MemoryUse& use) {
@@ -339,32 +401,6 @@ std::vector<const MemoryBlock*> HoldersAtPeak(const MemoryUse& use) {
   std::stable_sort(holders.begin(), holders.end(),
                    [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
   return holders;
-}
-
-std::vector<MemoryGrowth> MemoryThatGrew(const Trace& trace) {
-  std::map<std::pair<uint32_t, uint32_t>, MemoryGrowth> grown;
-  std::map<std::pair<uint32_t, uint32_t>, bool> shrank;
-  for (uint32_t step = 0; step < trace.steps.size(); ++step) {
-    for (const MemoryUse& use : MemoryOfStep(trace, step)) {
-      for (const MemoryBlock& block : use.residents) {
-        const std::pair key(use.device, block.name);
-        MemoryGrowth& growth = grown[key];
-        if (growth.steps++ == 0) {
-          growth = {use.device, block.name, block.op, block.bytes, block.bytes, 1};
-        }
-        if (block.bytes < growth.last) shrank[key] = true;
-        growth.last = block.bytes;
-      }
-    }
-  }
-  std::vector<MemoryGrowth> found;
-  for (const auto& [key, growth] : grown) {
-    if (growth.last > growth.first && !shrank.contains(key)) found.push_back(growth);
-  }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return a.last - a.first > b.last - b.first;
-  });
-  return found;
 }
 
 }  // namespace thalweg

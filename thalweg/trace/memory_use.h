@@ -10,7 +10,8 @@
 // microseconds; one that came and went within one counts in no peak.
 // Ownership: values; texts are numbers in the trace.
 // Threads: any.
-// Errors: none; what a trace does not tell is missing, which `inferred` and `before_bytes` say.
+// Errors: none; what a trace does not tell is missing, which `inferred` and `unexplained_bytes`
+// say.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +63,6 @@ struct MemoryUse {
 
 // Of each device that tells of memory; the highest peak first.
 std::vector<MemoryUse> MemoryOfStep(const Trace& trace, uint32_t step);
-// The step with the highest peak.
-uint32_t HighestStep(const Trace& trace);
 // What is held at the peak, blocks and residents: largest first.
 std::vector<const MemoryBlock*> HoldersAtPeak(const MemoryUse& use);
 
@@ -73,6 +72,13 @@ struct MemoryGrowth {
   int64_t first = 0, last = 0;  // bytes
   uint32_t steps = 0;
 };
-std::vector<MemoryGrowth> MemoryThatGrew(const Trace& trace);
+
+struct MemoryOfTrace {
+  uint32_t step = 0;
+  std::vector<MemoryUse> uses;  // of that step, as MemoryOfStep has them
+  std::vector<MemoryGrowth> growth;
+};
+// Looks at each step once. `step`: -1 for the one with the highest peak.
+MemoryOfTrace MemoryOf(const Trace& trace, int64_t step);
 
 }  // namespace thalweg

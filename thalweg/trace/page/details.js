@@ -85,8 +85,8 @@ class Details {
     for (const transfer of (trace.sentBy.get(place) ?? []).slice(0, Details.MOST_EFFECTS)) {
       add("sent", `${transfer.edge}, ${byteWords(transfer.bytes)}, to ${shortDevice(trace.devices[transfer.to].device)}`);
     }
-    const node = this.app.graphView.nodeOf(place);
-    if (node >= 0) add("graph", pick("", () => this.app.graphView.goTo(node), "show in the graph (g)"));
+    // Whether it is in the graph shows there: large ones take a while to read.
+    if (this.app.graphView.has_graph) add("graph", pick("", () => this.app.graphView.showNodeOf(place), "show in the graph (g)"));
     if (cause >= 0) add("after", this.#link(cause));
     if (effects.length > 0) add("then", ...effects.map((i) => this.#link(i)));
     this.section.replaceChildren(element("b", "", trace.name(place)), list);

@@ -10,7 +10,8 @@ class GraphView {
     this.canvas = canvas;
     this.bar = bar;
     this.context = canvas.getContext("2d", {alpha: false});
-    this.graph = null;
+    this.graph = null;  // not read yet; undefined: the trace has none
+    this.is_fitted = false;
     this.color = "structure";
     this.selected = null;
     this.x = this.y = 0;  // of the view's corner, in the graph
@@ -31,6 +32,12 @@ class GraphView {
 
   get is_shown() { return !this.canvas.hidden; }
 
+  get has_graph() { return document.getElementById("graph-nodes") !== null; }
+
+  #read() {
+    if (this.graph === null) this.graph = Graph.read() ?? undefined;
+  }
+
   show(is_shown) {
     this.canvas.hidden = this.bar.hidden = !is_shown;
     this.app.canvas.hidden = is_shown;
@@ -40,14 +47,13 @@ class GraphView {
       this.app.painter.ask();
       return;
     }
-    const is_first = this.graph === null;
-    if (is_first) this.graph = Graph.read() ?? undefined;
+    this.#read();
     this.note.textContent = this.graph ? this.#said() : "This trace has no partition graphs: record it with RunOptions.output_partition_graphs.";
     if (!this.graph) return;
     this.kinds = this.graph.kindCounts();
     this.#readTimes();
     GraphLayout.place(this.graph.root);
-    if (is_first) this.fit();
+    if (!this.is_fitted) this.fit();
     this.colorBy(this.color);
     if (this.selected) this.#tell();
   }
@@ -114,6 +120,7 @@ class GraphView {
     this.scale = Math.min(1.2, clientWidth / root.width, clientHeight / root.height);
     this.x = (root.width - clientWidth / this.scale) / 2;
     this.y = (root.height - clientHeight / this.scale) / 2;
+    this.is_fitted = true;
     this.ask();
   }
 
@@ -252,11 +259,11 @@ class GraphView {
     this.ask();
   }
 
-  // The node of a span of the trace; -1: none.
+  // The node of a span of the trace; -1: none. Reads the graph.
   nodeOf(place) {
-    if (!document.getElementById("graph-nodes") && !this.graph) return -1;
+    this.#read();
+    if (!this.graph) return -1;
     const {trace} = this.app;
-    this.graph ??= Graph.read() ?? undefined;
     this.#readTimes();
     return this.numbers.get(`${trace.rowOf(place).device} ${trace.name(place)}`) ?? -1;
   }
@@ -326,7 +333,12 @@ class GraphView {
       else this.show(false);
       return;
     }
-    const node = this.app.selected >= 0 ? this.nodeOf(this.app.selected) : -1;
+    this.showNodeOf(this.app.selected);
+  }
+
+  // The graph, at the node of a span where it has one.
+  showNodeOf(place) {
+    const node = place >= 0 ? this.nodeOf(place) : -1;
     this.show(true);
     if (node >= 0) this.goTo(node);
   }
