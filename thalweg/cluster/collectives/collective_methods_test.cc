@@ -314,6 +314,14 @@ TEST_F(CollectiveMethodsTest, AStepThatHasFailedElsewhereFailsHere) {
   EXPECT_EQ(state(10).failed.code(), Code::kOutOfRange);
 }
 
+TEST(StepWordTest, WhatHasFailedOnAnotherTaskStaysItsFailure) {
+  const Status first = FailedOn(StrCat(kTask, 0), OutOfRange("End of sequence"));
+  const Status second =
+      FailedOn(StrCat(kTask, 1), OutOfRange("RecvBuf on ", kTask, "0: ", first.message()));
+  EXPECT_EQ(second.message(), first.message());
+  EXPECT_EQ(second.code(), Code::kOutOfRange);
+}
+
 TEST_F(CollectiveMethodsTest, BuffersOfAFailedStepAreRefusedWhenTheOthersAreTold) {
   const std::shared_ptr<RpcStepRendezvous> step = *worker_->steps().Begin(9, "s", nullptr);
   step->Share();

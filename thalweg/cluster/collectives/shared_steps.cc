@@ -253,7 +253,7 @@ std::string SharedSteps::GoneText(const std::string& task, const Wait& wait, Tim
 // With what one that waits ends, as it is seen now.
 Status SharedSteps::Judge(const Wait& wait, const CollectiveGroups::Sought& sought,
                           const std::vector<Debt>& debts, TimePoint now) const {
-  const auto is_gone = [&](const std::string& task) {
+  const auto is_gone = [&](const std::string& task) REQUIRES(mutex_) {
     const auto seen = wait.seen.find(task);
     return seen != wait.seen.end() && IsGone(task, seen->second, now);
   };

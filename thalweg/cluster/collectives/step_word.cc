@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kWordType = "thalweg/StepWord";
 constexpr std::string_view kReplyType = "thalweg/StepReply";
+constexpr std::string_view kFailedOn = "the step of all workers has failed on ";
 constexpr size_t kMostWords = 16'384;  // of an error's text
 constexpr size_t kMostName = 4096;
 
@@ -106,8 +107,10 @@ Result<StepReply> DecodeStepReply(const Message& response) {
 }
 
 Status FailedOn(std::string_view task, const Status& why) {
-  return Status(why.code(),
-                StrCat("the step of all workers has failed on ", task, ": ", why.message()));
+  // A call to that task may bring it before its word comes.
+  const size_t told = why.message().find(kFailedOn);
+  if (told != std::string::npos) return Status(why.code(), std::string(why.message().substr(told)));
+  return Status(why.code(), StrCat(kFailedOn, task, ": ", why.message()));
 }
 
 }  // namespace thalweg

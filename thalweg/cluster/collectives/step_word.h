@@ -41,7 +41,8 @@ Result<StepWord> DecodeStepWord(const Message& request);
 Result<OwnedMessage> EncodeStepReply(const StepReply& state);
 Result<StepReply> DecodeStepReply(const Message& response);
 
-// With what the steps of the others end. Its code is that of `why`.
+// With what the steps of the others end. Its code is that of `why`. What has failed on another task
+// and was told so stays that task's failure.
 Status FailedOn(std::string_view task, const Status& why);
 
 }  // namespace thalweg
