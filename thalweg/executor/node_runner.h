@@ -119,6 +119,9 @@ class NodeRunner : public Propagation<kParallel> {
     if (CalledNodes* const called = step_.args().called; called != nullptr) {
       called_ = &called->of(thread_);
     }
+    if constexpr (kTrace) {
+      if (!watch_ && step_.args().trace->traces_switches()) watch_.emplace();
+    }
     tag_ = iteration.tag;
     context_.Bind(step_context_, tag_);
     context_.SetBase(kSlots, iteration.bases[kSlots]);
@@ -131,6 +134,7 @@ class NodeRunner : public Propagation<kParallel> {
     if constexpr (kTrace) {
       // Behind Leave() the step, and with it the trace, may be over.
       if (!records_.empty()) step_.args().trace->Add(records_, &values_);
+      if (watch_) step_.args().trace->AddSwitches(thread_, &*watch_);
       records_.clear();
       values_.clear();
     }
@@ -565,6 +569,7 @@ class NodeRunner : public Propagation<kParallel> {
   Tensor* unit_registers_ = nullptr;  // set while loops have windows of their own
   std::vector<NodeRecord> records_;
   std::vector<ValueRecord> values_;  // of those records
+  std::optional<ThreadSwitches::Watch> watch_;
 };
 
 }  // namespace thalweg

@@ -2,7 +2,8 @@
 // StepTrace: which node ran when, on which thread, in one step. Given to Executor::Run by who wants
 // to know. Without a clock of its own it uses the system's. One that wants to know what nodes cost
 // times the first calls of each and counts the others: a loop of millions leaves no more behind.
-// One that wants to know what holds memory is told what nodes put out, too (TraceValues).
+// One that wants to know what holds memory is told what nodes put out, too (TraceValues), one that
+// wants to know who waited when its threads had no processor (TraceSwitches).
 //
 // Ownership: its clock outlives it; records go to who takes them.
 // Threads: an executor's threads add batches at the same time; read the records after Run() has
@@ -14,11 +15,13 @@
 #include <chrono>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "thalweg/base/clock.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/base/thread_switches.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
@@ -41,6 +44,12 @@ struct ValueRecord {
   int64_t bytes = 0;            // that the value shows of it
   int64_t held_bytes = 0;       // of a reference or handle: what the resource keeps
   const void* held_block = nullptr;
+};
+
+// When threads of a step had no processor.
+struct SwitchRecords {
+  std::map<int, std::vector<ThreadSwitch>> by_thread;  // NodeRecord::thread; in order
+  Status missing;                                      // why there are none, of one thread
 };
 
 class StepTrace {
@@ -69,6 +78,9 @@ class StepTrace {
   // Before the step: its nodes' outputs are to be told, too.
   void TraceValues() { traces_values_ = true; }
   bool traces_values() const { return traces_values_; }
+  // Before the step, for a clock that is the system's.
+  void TraceSwitches() { traces_switches_ = true; }
+  bool traces_switches() const { return traces_switches_; }
   // `values`: of all records together, in their order.
   void Add(const std::vector<NodeRecord>& batch, std::vector<ValueRecord>* values)
       EXCLUDES(mutex_) {
@@ -85,6 +97,16 @@ class StepTrace {
     MutexLock lock(mutex_);
     return std::exchange(values_, {});
   }
+  // What `watch` has of the calling thread.
+  void AddSwitches(int thread, ThreadSwitches::Watch* watch) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    if (!watch->status().ok()) switches_.missing = watch->status();
+    watch->Take(&switches_.by_thread[thread]);
+  }
+  SwitchRecords TakeSwitches() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return std::exchange(switches_, {});
+  }
   // By node, timed or not; nothing where all are timed.
   std::vector<int64_t> Calls() const { return {calls_.begin(), calls_.end()}; }
 
@@ -94,9 +116,11 @@ class StepTrace {
   const int64_t most_ = 0;
   std::vector<std::atomic<int64_t>> calls_;
   bool traces_values_ = false;
+  bool traces_switches_ = false;
   Mutex mutex_;
   std::vector<NodeRecord> records_ GUARDED_BY(mutex_);
   std::vector<ValueRecord> values_ GUARDED_BY(mutex_);
+  SwitchRecords switches_ GUARDED_BY(mutex_);
 };
 
 }  // namespace thalweg

@@ -16,6 +16,7 @@
 #include "thalweg/session/output_bytes.h"
 #include "thalweg/session/run_metadata_message.h"
 #include "thalweg/session/traced_memory.h"
+#include "thalweg/session/traced_switches.h"
 
 namespace thalweg {
 
@@ -222,6 +223,7 @@ class LocalPreparedStep : public PreparedStep {
   Status RunTraced(Executor::Step run, const StepRequest& request) {
     StepTrace trace(&environment_.clock());
     trace.TraceValues();
+    trace.TraceSwitches();
     run.trace = &trace;
     TracedMemory memory(run, environment_.clock());
     StepStats& stats = *request.stats;
@@ -234,6 +236,7 @@ class LocalPreparedStep : public PreparedStep {
     for (const Device* device : devices_) stats.traces.push_back({device->full_name(), {}});
     const std::vector<NodeRecord> records = trace.TakeRecords();
     memory.Finish(records, trace.TakeValues());
+    const TracedSwitches switches(trace.TakeSwitches());
     constexpr size_t kUsualNode = 192;
     if (devices_.size() == 1) stats.traces.front().nodes.reserve((records.size() + 2) * kUsualNode);
     const auto& nodes = executor_->program().nodes;
@@ -242,15 +245,17 @@ class LocalPreparedStep : public PreparedStep {
       const ProgramNode& node = nodes[record.node];
       fields.clear();
       memory.AppendFields(static_cast<size_t>(&record - records.data()), stats, &fields);
+      switches.AppendFields(record, &fields);
       AppendNode({.node = node.name,
                   .op = node.op,
                   .label = {},
                   .thread = record.thread,
                   .start_nanos = record.start_nanos - stats.start_nanos,
                   .end_nanos = record.end_nanos - stats.start_nanos,
-                  .memory = fields},
+                  .fields = fields},
                  stats.start_wall_micros, &stats.traces[node.device].nodes);
     }
+    switches.AppendMissing(&stats.traces.front().nodes);
     return status;
   }
 

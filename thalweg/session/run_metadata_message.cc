@@ -115,7 +115,7 @@ void AppendNode(const NodeTrace& node, int64_t start_wall_micros, std::string* n
   const int64_t nanos = node.end_nanos - node.start_nanos;
   const size_t at = nodes->size();
   nodes->resize(at + kNumbers + 2 * node.node.size() + node.op.size() + node.label.size() +
-                node.memory.size());
+                node.fields.size());
   char* const begin = nodes->data() + at;
   FieldWriter body(begin + kHead);
   body.Text(Exec::kNodeName, node.node);
@@ -135,7 +135,7 @@ void AppendNode(const NodeTrace& node, int64_t start_wall_micros, std::string* n
   body.Number(Exec::kAllStartNanos, start_wall_micros * 1000 + node.start_nanos);
   body.Number(Exec::kOpEndRelNanos, nanos);
   body.Number(Exec::kAllEndRelNanos, nanos);
-  body.Bytes(node.memory);
+  body.Bytes(node.fields);
   const size_t size = static_cast<size_t>(body.end() - begin) - kHead;
   const size_t head = 1 + VarintSize(size);
   if (head != kHead) std::memmove(begin + head, begin + kHead, size);

@@ -30,7 +30,7 @@ struct NodeTrace {
   int thread = 0;           // 0 is the thread that called Run
   int64_t start_nanos = 0;  // since the step's start
   int64_t end_nanos = 0;
-  std::string_view memory;  // fields of the message that tell of it, as they are written
+  std::string_view fields;  // more of the message, as they are written: of memory, of switches
 };
 // Adds it to DeviceTrace::nodes; the step started at `start_wall_micros`.
 void AppendNode(const NodeTrace& node, int64_t start_wall_micros, std::string* nodes);

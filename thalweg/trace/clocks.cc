@@ -96,11 +96,18 @@ bool AlignClocks(Trace* trace) {
     moved |= trace->tasks[i].offset_nanos != 0;
   }
   if (!moved) return false;
+  const auto offset_of = [&](uint32_t device) {
+    return trace->tasks[trace->devices[device].task].offset_nanos;
+  };
   for (TraceSpan& span : trace->spans) {
-    const int64_t offset = trace->tasks[trace->devices[span.device].task].offset_nanos;
+    const int64_t offset = offset_of(span.device);
     span.scheduled += offset;
     span.start += offset;
     span.end += offset;
+  }
+  for (TraceSwitch& each : trace->switches) {
+    each.begin += offset_of(each.device);
+    each.end += offset_of(each.device);
   }
   return true;
 }

@@ -8,6 +8,7 @@
 
 #include "thalweg/base/str_cat.h"
 #include "thalweg/trace/busy_time.h"
+#include "thalweg/trace/lost_processor.h"
 
 namespace thalweg {
 namespace {
@@ -44,6 +45,7 @@ class StallSearch {
     FindStragglers();
     FindQueueing();
     if (!FindLockStep()) FindInputs();
+    FindForeignLoad();
     FindLittleParallelism();
     std::stable_sort(stalls_.begin(), stalls_.end(), [](const Stall& a, const Stall& b) {
       const bool last_a = a.kind == StallKind::kParallelism,
@@ -170,6 +172,27 @@ class StallSearch {
       found.push_back(std::move(stall));
     }
     Keep(std::move(found));
+  }
+
+  void FindForeignLoad() {
+    for (const LostProcessor& lost : LostProcessors(trace_, number_, path_)) {
+      if (lost.nanos < least_) continue;
+      const TraceSpan& node = At(lost.span);
+      Stall stall =
+          Make(StallKind::kForeignLoad, lost.nanos, lost.begin, lost.end, node.device);
+      stall.span = lost.span;
+      stall.sentence =
+          StrCat("Nodes on the critical path had no processor for ", DurationWords(lost.nanos), ", ",
+                 Percent(lost.nanos, time_), " of the step, ", lost.times,
+                 lost.times == 1 ? " time" : " times", ", on ", DeviceName(node.device), ", ",
+                 trace_.NameOf(node), " longest, ", DurationWords(lost.end - lost.begin),
+                 ": other threads ran in their place.");
+      stall.remedy =
+          "End what else runs on that machine, of this program or others (thalweg doctor says how "
+          "much it is), or give the session no more threads than it has processors "
+          "(intra_op_parallelism_threads).";
+      Keep({std::move(stall)});
+    }
   }
 
   // Time of a device in which nothing runs beside nodes that wait for input.
@@ -345,6 +368,8 @@ const char* StallKindName(StallKind kind) {
       return "input";
     case StallKind::kLockStep:
       return "lock step";
+    case StallKind::kForeignLoad:
+      return "foreign load";
     case StallKind::kParallelism:
       return "parallelism";
   }

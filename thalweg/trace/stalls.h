@@ -26,6 +26,7 @@ enum class StallKind : uint8_t {
   kQueueing,       // nodes that are ready wait for a thread
   kInput,          // nothing runs but who takes from a queue or an iterator
   kLockStep,       // who fills a queue and who empties it wait in turn
+  kForeignLoad,    // nodes of the critical path had no processor: other threads ran
   kParallelism,    // one node at a time, where there are more lanes
 };
 const char* StallKindName(StallKind kind);

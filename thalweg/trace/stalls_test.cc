@@ -144,5 +144,31 @@ TEST(StallsTest, OneNodeAtATimeThoughThereAreLanes) {
   EXPECT_TRUE(OfKind(StallsOf(step_of(5)), StallKind::kParallelism).empty());
 }
 
+TEST(StallsTest, NodesOfThePathHaveNoProcessor) {
+  const auto step_of = [](int64_t out, bool is_preempted) {
+    TestStep step;
+    step.Node(kWorker, "first", "MatMul", 0, 1000);
+    step.NoProcessor(100, out, is_preempted);
+    step.Node(kWorker, "last", "MatMul(first)", 1000, 2000);
+    return step;
+  };
+  const auto found = OfKind(StallsOf(step_of(500, true)), StallKind::kForeignLoad);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].lost, 500'000);
+  EXPECT_EQ(found[0].begin, 100'000);
+  EXPECT_EQ(found[0].end, 600'000);
+  EXPECT_THAT(found[0].sentence, testing::HasSubstr("for 500 us, 25 % of the step, 1 time, on " +
+                                                    kWorker + ", first longest"));
+  EXPECT_TRUE(OfKind(StallsOf(step_of(500, false)), StallKind::kForeignLoad).empty());
+  EXPECT_TRUE(OfKind(StallsOf(step_of(30, true)), StallKind::kForeignLoad).empty());
+}
+
+TEST(StallsTest, ANodeBesideThePathMayLoseItsProcessor) {
+  TestStep step;
+  step.Node(kWorker, "short", "MatMul", 0, 1000, 0, 1).NoProcessor(100, 500, true);
+  step.Node(kWorker, "long", "MatMul", 0, 3000);
+  EXPECT_TRUE(OfKind(StallsOf(step), StallKind::kForeignLoad).empty());
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -5,8 +5,11 @@
 #include <charconv>
 #include <utility>
 
+#include "thalweg/base/str_cat.h"
 #include "thalweg/proto/messages.h"
+#include "thalweg/proto/trace_fields.h"
 #include "thalweg/proto/utf8.h"
+#include "thalweg/proto/wire_reader.h"
 #include "thalweg/trace/partition_reader.h"
 #include "thalweg/trace/wire_fields.h"
 
@@ -35,7 +38,7 @@ int64_t OutputBytes(std::string_view output) {
 
 // The fields of a NodeExecStats that count here.
 struct ExecStats {
-  std::string_view name, label;
+  std::string_view name, label, switches;
   int64_t start_micros = 0, start_nanos = 0, end_micros = 0, end_nanos = 0;
   int64_t scheduled_micros = 0, scheduled_nanos = 0, bytes = 0;
   uint64_t thread = 0;
@@ -61,6 +64,7 @@ ExecStats ReadExecStats(std::string_view bytes, bool* is_cut) {
       if (field.number == Exec::kNodeName) stats.name = field.bytes;
       if (field.number == Exec::kTimelineLabel) stats.label = field.bytes;
       if (field.number == Exec::kOutput) stats.bytes += OutputBytes(field.bytes);
+      if (field.number == kNodeSwitchesField) stats.switches = field.bytes;
       continue;
     }
     if (field.type != WireType::kVarint) continue;
@@ -177,8 +181,10 @@ void StepStatsReader::ReadDevice(std::string_view bytes) {
       is_host ? UINT32_MAX : trace_.AddDevice(name.empty() ? "(no name)" : name);
   WireFields fields(bytes);
   while (fields.Next(&field)) {
-    if (field.number == pb::DeviceStepStats::kNodeStats && IsText(field)) {
-      ReadNode(device, field.bytes);
+    if (!IsText(field)) continue;
+    if (field.number == pb::DeviceStepStats::kNodeStats) ReadNode(device, field.bytes);
+    if (field.number == kSwitchesMissingField && IsUtf8(field.bytes)) {
+      NoteMissingSwitches(TaskOfDevice(name), field.bytes);
     }
   }
   is_cut_ |= fields.is_cut();
@@ -237,7 +243,35 @@ void StepStatsReader::ReadNode(uint32_t device, std::string_view bytes) {
     }
   }
   trace_.spans.push_back(span);
+  AddSwitches(stats.switches, span);
   if (with_memory_) AddMemory(bytes, span);
+}
+
+// What reaches beyond the node was not written by us.
+void StepStatsReader::AddSwitches(std::string_view bytes, const TraceSpan& span) {
+  WireReader numbers(bytes);
+  int64_t at = span.start;
+  uint64_t since = 0, nanos = 0;
+  while (!numbers.AtEnd() && numbers.ReadVarint(&since) && numbers.ReadVarint(&nanos)) {
+    const auto left = static_cast<uint64_t>(span.end - at);
+    if (since > left || nanos / 2 > left - since) return;
+    const int64_t begin = at + static_cast<int64_t>(since);
+    at = begin + static_cast<int64_t>(nanos / 2);
+    trace_.switches.push_back({.begin = begin,
+                               .end = at,
+                               .device = span.device,
+                               .thread = span.thread,
+                               .step = span.step,
+                               .is_preempted = (nanos & 1) != 0});
+  }
+}
+
+void StepStatsReader::NoteMissingSwitches(std::string_view task, std::string_view why) {
+  std::string note = StrCat(task.empty() ? "this process" : task,
+                            ": when threads had no processor is not known: ", why, ".");
+  if (std::find(trace_.notes.begin(), trace_.notes.end(), note) == trace_.notes.end()) {
+    trace_.notes.push_back(std::move(note));
+  }
 }
 
 void StepStatsReader::AddMemory(std::string_view bytes, const TraceSpan& span) {

@@ -33,6 +33,8 @@ class StepStatsReader {
   void ReadStepStats(std::string_view bytes);
   void ReadDevice(std::string_view bytes);
   void ReadNode(uint32_t device, std::string_view bytes);
+  void AddSwitches(std::string_view bytes, const TraceSpan& span);
+  void NoteMissingSwitches(std::string_view task, std::string_view why);
   void AddMemory(std::string_view bytes, const TraceSpan& span);
   void AddTransfer(std::string_view label, TraceSpan* span);
   void AddHostSend(std::string_view name, std::string_view label, TraceSpan span);

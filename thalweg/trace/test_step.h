@@ -8,7 +8,9 @@
 #include <string>
 
 #include "thalweg/proto/messages.h"
+#include "thalweg/proto/trace_fields.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/proto/wire_reader.h"
 #include "thalweg/trace/step_stats_reader.h"
 #include "thalweg/trace/trace_reader.h"
 
@@ -27,13 +29,24 @@ class TestStep {
   TestStep& Node(const std::string& device, const std::string& name, const std::string& label,
                  int64_t start, int64_t end, int64_t scheduled = -1, uint64_t thread = 0) {
     namespace Exec = pb::NodeExecStats;
-    Message* node = Device(device)->Add(pb::DeviceStepStats::kNodeStats);
+    Message* node = last_ = Device(device)->Add(pb::DeviceStepStats::kNodeStats);
     node->SetString(Exec::kNodeName, name);
     node->SetString(Exec::kTimelineLabel, label.starts_with('[') ? label : name + " = " + label);
     node->SetInt(Exec::kAllStartMicros, kBegin + start);
     node->SetInt(Exec::kAllEndRelMicros, end - start);
     node->SetInt(Exec::kScheduledMicros, kBegin + (scheduled < 0 ? start : scheduled));
     node->SetUint(Exec::kThreadId, static_cast<uint32_t>(thread));
+    return *this;
+  }
+  // The thread of the last node had no processor, since so long after its start.
+  TestStep& NoProcessor(int64_t since, int64_t time, bool is_preempted) {
+    std::string numbers;
+    AppendVarint(numbers, static_cast<uint64_t>(since) * 1000);
+    AppendVarint(numbers, static_cast<uint64_t>(time) * 2000 + (is_preempted ? 1 : 0));
+    std::string field;
+    AppendTag(field, kNodeSwitchesField, WireType::kLengthDelimited);
+    AppendVarint(field, numbers.size());
+    EXPECT_TRUE(MergeFromBytes(*last_, field + numbers).ok());
     return *this;
   }
   // What a task notes of a value of `producer` that it received.
@@ -81,6 +94,7 @@ class TestStep {
   }
 
   OwnedMessage metadata_{pb::RunMetadata::Descriptor()};
+  Message* last_ = nullptr;  // node
   std::vector<Message*> graphs_;
 };
 

@@ -63,6 +63,13 @@ struct TraceSpan {
   SpanKind kind = SpanKind::kNode;
 };
 
+// When a thread had no processor while it ran a node.
+struct TraceSwitch {
+  int64_t begin = 0, end = 0;
+  uint32_t device = 0, thread = 0, step = 0;
+  bool is_preempted = false;  // it could have gone on; else it waited for something
+};
+
 // A value that went from one device to another.
 struct TraceTransfer {
   int64_t sender = -1;    // the span of the Send, or of the node whose value it is; -1: not known
@@ -116,6 +123,7 @@ struct Trace {
   std::vector<TraceStep> steps;
   std::vector<TraceSpan> spans;  // by step, then by start
   std::vector<TraceTransfer> transfers;
+  std::vector<TraceSwitch> switches;  // by step, then by begin
   std::vector<ExecutionMemory>
       memory;  // where ReadTrace was to read it; times are as they were written
   std::unordered_map<uint64_t, NodeFacts> facts;  // by NodeKey

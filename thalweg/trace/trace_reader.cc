@@ -71,12 +71,21 @@ void GroupSteps(Trace* trace) {
     span.start -= trace->begin_nanos;
     span.end -= trace->begin_nanos;
   }
+  for (TraceSwitch& each : trace->switches) {
+    each.step = step_of[each.step];
+    each.begin -= trace->begin_nanos;
+    each.end -= trace->begin_nanos;
+  }
 }
 
 void SortSpans(Trace* trace) {
   std::stable_sort(trace->spans.begin(), trace->spans.end(),
                    [](const TraceSpan& a, const TraceSpan& b) {
                      return a.step != b.step ? a.step < b.step : a.start < b.start;
+                   });
+  std::stable_sort(trace->switches.begin(), trace->switches.end(),
+                   [](const TraceSwitch& a, const TraceSwitch& b) {
+                     return a.step != b.step ? a.step < b.step : a.begin < b.begin;
                    });
   trace->steps.clear();
   for (size_t i = 0; i < trace->spans.size(); ++i) {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/session/traced_switches.h"
+
+#include <algorithm>
+
+#include "thalweg/proto/trace_fields.h"
+#include "thalweg/proto/wire_reader.h"
+
+namespace thalweg {
+namespace {
+
+void AppendBytes(uint32_t field, std::string_view bytes, std::string* fields) {
+  if (bytes.empty()) return;
+  AppendTag(*fields, field, WireType::kLengthDelimited);
+  AppendVarint(*fields, bytes.size());
+  fields->append(bytes);
+}
+
+}  // namespace
+
+void TracedSwitches::AppendFields(const NodeRecord& record, std::string* fields) const {
+  const auto found = records_.by_thread.find(record.thread);
+  if (found == records_.by_thread.end()) return;
+  const std::vector<ThreadSwitch>& all = found->second;
+  auto each = std::partition_point(all.begin(), all.end(), [&](const ThreadSwitch& before) {
+    return before.in_nanos <= record.start_nanos;
+  });
+  std::string numbers;
+  int64_t ended = record.start_nanos;
+  for (; each != all.end() && each->out_nanos < record.end_nanos; ++each) {
+    const int64_t out = std::max(each->out_nanos, ended);
+    const int64_t in = std::min(each->in_nanos, record.end_nanos);
+    if (in <= out || (!each->is_preempted && in - out < kLeastWait)) continue;
+    AppendVarint(numbers, static_cast<uint64_t>(out - ended));
+    AppendVarint(numbers, static_cast<uint64_t>(in - out) << 1 | (each->is_preempted ? 1 : 0));
+    ended = in;
+  }
+  AppendBytes(kNodeSwitchesField, numbers, fields);
+}
+
+void TracedSwitches::AppendMissing(std::string* fields) const {
+  AppendBytes(kSwitchesMissingField, records_.missing.message(), fields);
+}
+
+}  // namespace thalweg
