@@ -33,7 +33,7 @@ Status RunLimited(TestProgram& p, const ExecutorOptions& options) {
       p.Take(), [&](Program program) { return MakeExecutor(std::move(program), options); }, nullptr,
       kLimit);
   EXPECT_TRUE(harness.made().ok()) << harness.made().ToString();
-  const Status status = harness.Run().status();
+  Status status = harness.Run().status();
   EXPECT_EQ(harness.bytes_in_use(), 0);
   return status;
 }
