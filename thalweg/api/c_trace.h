@@ -49,8 +49,8 @@ typedef struct TwRecordOptions {
 TW_EXPORT void tw_record_options_init(TwRecordOptions* options);
 typedef struct TwRecording TwRecording;
 /* Waits until the server at "grpc://HOST:PORT" has run such steps for its clients, each traced over
- * all its tasks, or until the timeout, which is no error. `options` may be NULL; so may `run`, whose
- * cancel ends the wait, and nothing is recorded any more. UNAVAILABLE where nobody answers;
+ * all its tasks, or until the timeout, which is no error. `options` may be NULL; so may `run`,
+ * whose cancel ends the wait, and nothing is recorded any more. UNAVAILABLE where nobody answers;
  * UNIMPLEMENTED of a server of TensorFlow's. */
 TW_EXPORT TwRecording* tw_trace_record(const char* target, const TwRecordOptions* options,
                                        TwRunOptions* run, TwStatus* status);

@@ -452,8 +452,7 @@ TEST_P(ClusterTest, AFailingStepIsRecordedOnAllItsTasks) {
   EXPECT_EQ(step.status.code(), both.status().code());
   EXPECT_EQ(step.status.message(), both.status().message());
   EXPECT_THAT(step.silent, ::testing::IsEmpty());
-  const Result<OwnedMessage> metadata =
-      ParseMessage(pb::RunMetadata::Descriptor(), *step.metadata);
+  const Result<OwnedMessage> metadata = ParseMessage(pb::RunMetadata::Descriptor(), *step.metadata);
   ASSERT_TRUE(metadata.ok()) << metadata.status().ToString();
   const std::set<std::string> ran = NodesOf(**metadata);
   EXPECT_THAT(ran, ::testing::Contains("/job:ps/replica:0/task:0/device:CPU:0 check"));
