@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps that a cluster runs for its clients, recorded from outside: `thalweg trace record` and tw.debugging.record."""
+"""Steps that a cluster runs for its clients, recorded from outside (users J1): `thalweg trace record` and tw.debugging.record."""
 import contextlib
 import json
 import os

@@ -5,7 +5,7 @@
 //
 //   Result<Recording> got = recorder.Record({.slower_than = limit}, cancellation);  // one thread
 //   RecordedRun run(recorder, session, names, &options, metadata);                   // the others
-//   Status status = run.End(session.Run(options, ..., run.metadata()));
+//   Status status = run.End(Run(options, run.metadata()));
 //
 // What the step's client asked for is as it would be: its metadata has what it wished and no more.
 // Several may record at once; a trace that several keep is there once.
