@@ -18,7 +18,7 @@ Result<Recording> RecordRemote(const std::string& target, const RecordRequest& r
   RETURN_IF_ERROR(request.Validate());
   ASSIGN_OR_RETURN(const std::unique_ptr<RpcChannel> channel, ConnectTo(target));
   const Result<std::string> answer =
-      channel->Call(std::string(kRecordMethod), ToBytes(request),
+      channel->Call(std::string(kRecordMethod), RecordRequestBytes(request),
                     {.timeout = request.timeout + kGrace, .cancellation = cancellation});
   if (answer.status().code() == Code::kUnimplemented) {
     return Unimplemented(target,

@@ -85,7 +85,7 @@ Status RecordRequest::Validate() const {
   return OkStatus();
 }
 
-std::string ToBytes(const RecordRequest& request) {
+std::string RecordRequestBytes(const RecordRequest& request) {
   std::string bytes;
   AddWireNumber(kSteps, static_cast<uint64_t>(request.steps), &bytes);
   if (request.slower_than.has_value()) {
@@ -120,7 +120,7 @@ Result<RecordRequest> ReadRecordRequest(std::string_view bytes) {
   return request;
 }
 
-std::string ToBytes(const Recording& recording) {
+std::string RecordingBytes(const Recording& recording) {
   std::string bytes;
   for (const RecordedStep& step : recording.steps) AddWireText(kStep, StepBytes(step), &bytes);
   AddWireNumber(kSeen, static_cast<uint64_t>(recording.seen), &bytes);

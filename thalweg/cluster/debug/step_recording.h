@@ -2,8 +2,8 @@
 // RecordRequest and Recording: which steps of a master somebody wants traces of, and what he got.
 //
 //   RecordRequest wish{.steps = 2, .slower_than = std::chrono::milliseconds(50)};
-//   ASSIGN_OR_RETURN(RecordRequest asked, ReadRecordRequest(ToBytes(wish)));
-//   ASSIGN_OR_RETURN(Recording got, ReadRecording(ToBytes(recording)));
+//   ASSIGN_OR_RETURN(RecordRequest asked, ReadRecordRequest(RecordRequestBytes(wish)));
+//   ASSIGN_OR_RETURN(Recording got, ReadRecording(RecordingBytes(recording)));
 //
 // Ownership: values; recordings share the bytes of their traces.
 // Threads: any; no state.
@@ -57,9 +57,9 @@ struct Recording {
   int64_t too_large_bytes = 0;
 };
 
-std::string ToBytes(const RecordRequest& request);
+std::string RecordRequestBytes(const RecordRequest& request);
 Result<RecordRequest> ReadRecordRequest(std::string_view bytes);
-std::string ToBytes(const Recording& recording);
+std::string RecordingBytes(const Recording& recording);
 Result<Recording> ReadRecording(std::string_view bytes);
 
 }  // namespace thalweg

@@ -20,7 +20,7 @@ TEST(StepRecordingTest, ARequestIsReadAsItWasWritten) {
                            .max_bytes = 1000,
                            .session = "abc",
                            .node = "train"};
-  const Result<RecordRequest> read = ReadRecordRequest(ToBytes(wish));
+  const Result<RecordRequest> read = ReadRecordRequest(RecordRequestBytes(wish));
   ASSERT_TRUE(read.ok()) << read.status().ToString();
   EXPECT_EQ(read->steps, 3);
   EXPECT_EQ(read->slower_than, 50ms);
@@ -30,15 +30,15 @@ TEST(StepRecordingTest, ARequestIsReadAsItWasWritten) {
   EXPECT_EQ(read->session, "abc");
   EXPECT_EQ(read->node, "train");
   // No time at all is a limit too.
-  const Result<RecordRequest> any = ReadRecordRequest(ToBytes({.slower_than = 0ns}));
+  const Result<RecordRequest> any = ReadRecordRequest(RecordRequestBytes({.slower_than = 0ns}));
   ASSERT_TRUE(any.ok());
   EXPECT_EQ(any->slower_than, 0ns);
-  EXPECT_FALSE(ReadRecordRequest(ToBytes(RecordRequest()))->slower_than.has_value());
+  EXPECT_FALSE(ReadRecordRequest(RecordRequestBytes(RecordRequest()))->slower_than.has_value());
 }
 
 TEST(StepRecordingTest, WishesThatNothingCanFulfilAreRefusedWithTheRange) {
   const auto refused = [](const RecordRequest& wish) {
-    const Status status = ReadRecordRequest(ToBytes(wish)).status();
+    const Status status = ReadRecordRequest(RecordRequestBytes(wish)).status();
     EXPECT_EQ(status.code(), Code::kInvalidArgument);
     return std::string(status.message());
   };
@@ -60,7 +60,7 @@ TEST(StepRecordingTest, ARecordingIsReadAsItWasWritten) {
                              .silent = {"/job:ps/replica:0/task:0", "b"},
                              .metadata = std::make_shared<const std::string>("\x0a\x00", 2)});
   recording.steps.emplace_back();
-  const Result<Recording> read = ReadRecording(ToBytes(recording));
+  const Result<Recording> read = ReadRecording(RecordingBytes(recording));
   ASSERT_TRUE(read.ok()) << read.status().ToString();
   EXPECT_EQ(read->seen, 9);
   EXPECT_EQ(read->open, 1);
@@ -80,7 +80,8 @@ TEST(StepRecordingTest, ARecordingIsReadAsItWasWritten) {
 
 TEST(StepRecordingTest, AnyBytesAreAnErrorOrARecording) {
   std::mt19937_64 random(1);
-  const std::string whole = ToBytes(Recording{.steps = {RecordedStep{.session = "s", .id = 3}}});
+  const std::string whole =
+      RecordingBytes(Recording{.steps = {RecordedStep{.session = "s", .id = 3}}});
   int refused = 0;
   for (int i = 0; i < 20'000; ++i) {
     std::string bytes = whole;

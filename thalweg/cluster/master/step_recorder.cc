@@ -161,7 +161,7 @@ Status RecordedRun::End(Status status) {
   if (!keep.empty()) {
     step_.silent = own_.step_stats.silent;
     std::ranges::sort(step_.silent);  // a task may have several parts
-    step_.silent.erase(std::ranges::unique(step_.silent).begin(), step_.silent.end());
+    step_.silent.erase(std::unique(step_.silent.begin(), step_.silent.end()), step_.silent.end());
     step_.metadata = Metadata();
   }
   recorder.End(began_, keep, &step_);

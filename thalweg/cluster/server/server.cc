@@ -284,7 +284,7 @@ Result<std::string> Server::AnswerRecord(IncomingCall& call) {
   ASSIGN_OR_RETURN(const RecordRequest asked, ReadRecordRequest(call.request()));
   ASSIGN_OR_RETURN(const Recording recorded,
                    master_.recorder().Record(asked, &call.cancellation()));
-  return ToBytes(recorded);
+  return RecordingBytes(recorded);
 }
 
 // A client of ours runs its callables through the channel that it has made.
