@@ -113,38 +113,68 @@ void ShowClocks(const Json& summary) {
     std::fprintf(stderr, "thalweg: %s\n", note.get<std::string>().c_str());
 }
 
-void ShowSummary(const TraceArgs& args) {
-  const std::vector<const char*> paths = Pointers(args.files);
-  const Json summary = GetJson([&](TwStatus* status) {
-    return tw_trace_summary(paths.data(), static_cast<int32_t>(paths.size()), args.step, status);
+Json Summarize(const std::vector<std::string>& files, int64_t step) {
+  const std::vector<const char*> paths = Pointers(files);
+  return GetJson([&](TwStatus* status) {
+    return tw_trace_summary(paths.data(), static_cast<int32_t>(paths.size()), step, status);
   });
+}
+
+void ShowHead(const Json& summary, size_t limit) {
+  const Json& step = summary.at("steps").at(summary.at("step").get<size_t>());
+  std::printf("step %s of %s: %s, %s on %s\n", summary.at("step").dump().c_str(),
+              Count(summary.at("steps").size(), "step").c_str(),
+              TimeWords(step.at("time_nanos")).c_str(),
+              Count(step.at("nodes").get<uint64_t>(), "node").c_str(),
+              Count(summary.at("devices").size(), "device").c_str());
+  ShowStalls(summary, limit);
+}
+
+void ShowSummary(const TraceArgs& args) {
+  const Json summary = Summarize(args.files, args.step);
   if (args.json) {
     PrintJson(summary);
     return;
   }
   const Json& step = summary.at("steps").at(summary.at("step").get<size_t>());
   const auto time = step.at("time_nanos").get<double>();
-  std::printf("step %s of %s: %s, %s on %s\n", summary.at("step").dump().c_str(),
-              Count(summary.at("steps").size(), "step").c_str(),
-              TimeWords(step.at("time_nanos")).c_str(),
-              Count(step.at("nodes").get<uint64_t>(), "node").c_str(),
-              Count(summary.at("devices").size(), "device").c_str());
-  ShowStalls(summary, args.limit);
+  ShowHead(summary, args.limit);
   ShowWhere(summary, time);
   ShowPath(summary, args.limit);
   ShowDevices(summary, time);
   ShowClocks(summary);
 }
 
-void WriteText(const std::string& name, const std::string& text, bool force) {
+}  // namespace
+
+void ShowTraceHead(const std::vector<std::string>& files, size_t limit) {
+  constexpr int64_t kSlowest = -1;
+  ShowHead(Summarize(files, kSlowest), limit);
+}
+
+void KeepFile(const std::string& name, std::string_view bytes, bool force) {
   NewFile file(name, force);
   std::ofstream stream(file.path(), std::ios::binary);
-  stream << text;
+  stream << bytes;
   stream.close();
   if (!stream) throw WorkError(name + ": cannot be written");
   file.Keep();
+}
+
+void WriteText(const std::string& name, const std::string& text, bool force) {
+  KeepFile(name, text, force);
   std::printf("%s: %s\n", name.c_str(), BytesText(static_cast<double>(text.size())).c_str());
 }
+
+void WritePage(const std::vector<std::string>& files, const std::string& name, bool force) {
+  const std::vector<const char*> paths = Pointers(files);
+  const std::string page = GetText([&](TwStatus* status) {
+    return tw_trace_page(paths.data(), static_cast<int32_t>(paths.size()), status);
+  });
+  WriteText(name, page, force);
+}
+
+namespace {
 
 std::string OutName(const TraceArgs& args, const char* ending) {
   if (!args.out.empty()) return args.out;
@@ -159,20 +189,16 @@ void ExportTrace(const TraceArgs& args) {
   WriteText(OutName(args, ".json"), text, args.force);
 }
 
-void ViewTrace(const TraceArgs& args) {
-  const std::vector<const char*> paths = Pointers(args.files);
-  const std::string page = GetText([&](TwStatus* status) {
-    return tw_trace_page(paths.data(), static_cast<int32_t>(paths.size()), status);
-  });
-  WriteText(OutName(args, ".html"), page, args.force);
-}
+void ViewTrace(const TraceArgs& args) { WritePage(args.files, OutName(args, ".html"), args.force); }
 
 }  // namespace
 
 void AddTrace(CLI::App& app) {
   const auto args = std::make_shared<TraceArgs>();
   CLI::App* const all =
-      app.add_subcommand("trace", "Why a step is slow, from RunMetadata files of any session");
+      app.add_subcommand("trace",
+                         "Why a step is slow, from RunMetadata files of any session, and of steps "
+                         "that a server runs");
   all->require_subcommand(1);
   const auto add = [&](const char* name, const char* does) {
     CLI::App* const verb = all->add_subcommand(name, does);
@@ -206,6 +232,7 @@ void AddTrace(CLI::App& app) {
   add_out(exporting, "The file (FILE.json)");
   exporting->callback([args] { ExportTrace(*args); });
   AddTraceCompare(*all);
+  AddTraceRecord(*all);
 }
 
 }  // namespace cli

@@ -12,6 +12,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "file_work.h"
 
@@ -34,7 +36,15 @@ inline const char* KindWords(const std::string& kind) {
   return "before the first node";
 }
 
+// The step of the files, and its stalls, the first `limit` of them.
+void ShowTraceHead(const std::vector<std::string>& files, size_t limit);
+// A file that appears whole; with a line that says so; the page of these traces as such a file.
+void KeepFile(const std::string& name, std::string_view bytes, bool force);
+void WriteText(const std::string& name, const std::string& text, bool force);
+void WritePage(const std::vector<std::string>& files, const std::string& name, bool force);
+
 void AddTraceCompare(CLI::App& trace);
 void AddTraceMemory(CLI::App& trace);
+void AddTraceRecord(CLI::App& trace);
 
 }  // namespace cli

@@ -149,6 +149,7 @@ bool AddGraphTypes(PyObject* module);
 bool AddSessionTypes(PyObject* module);
 bool AddEagerTypes(PyObject* module);
 bool AddServerType(PyObject* module);
+PyObject* RecordSteps(PyObject* module, PyObject* args);  // a function of the module
 bool AddOptimizerType(PyObject* module);
 PyObject* OptimizerKinds(PyObject*, PyObject*);  // the table of the core, a function of the module
 bool AddSaverType(PyObject* module);

@@ -293,6 +293,9 @@ PyMethodDef functions[] = {
      "eager_tensor(value, dtype): an EagerTensor; dtype 0 is the value's own type."},
     {"read_saved_model", ReadSavedModel, METH_VARARGS,
      "read_saved_model(path, tags): (bytes of the MetaGraphDef, JSON of what else it has)."},
+    {"record_steps", RecordSteps, METH_VARARGS,
+     "record_steps(target, steps, slower_than_us, failing, timeout_ms, max_bytes, session, node): "
+     "(report as JSON, [RunMetadata bytes])."},
     {"code_name", CodeName, METH_O, "The name of a canonical code."},
     {"optimizer_kinds", OptimizerKinds, METH_NOARGS,
      "{kind: (operation after Apply, has a Nesterov form, arguments, {slot: what it begins with}, "

@@ -36,6 +36,14 @@ bool GiveMetadata(TwBuffer* buffer, PyObject* metadata) {
   return done != nullptr;
 }
 
+// Of a message that a hook has marked (training/trace_hook.py).
+bool WantsFailures(PyObject* metadata) {
+  static PyObject* const name = PyUnicode_InternFromString("_of_failures");
+  const Ref mark(PyObject_GetAttr(metadata, name));
+  if (mark == nullptr) PyErr_Clear();
+  return mark.get() == Py_True;
+}
+
 PreparedPtr FindPrepared(SessionState* state, const Key& key, uint64_t hash) {
   std::vector<PreparedPtr>& all = state->prepared;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -85,13 +93,19 @@ PyObject* RunPrepared(PyObject* self, const PreparedPtr& prepared, TensorHandles
   OptionsOfRun chosen(&state->main_options);
   if (!chosen.Choose(options, spent_millis)) return nullptr;
   const bool wants_metadata = metadata != nullptr && metadata != Py_None;
+  if (wants_metadata && WantsFailures(metadata)) {
+    tw_run_options_metadata_of_failures(chosen.get(), 1);
+  }
   TwBuffer* buffer = nullptr;
   const bool ran = RunUnlocked(AsSession(self)->graph, &chosen, [&] {
     return tw_callable_run(prepared->callable, chosen.get(), values->data(), results.data(),
                            wants_metadata ? &buffer : nullptr, ThreadStatus());
   });
   if (!ran) {
-    tw_buffer_free(buffer);
+    PyObject *type = nullptr, *error = nullptr, *lines = nullptr;
+    PyErr_Fetch(&type, &error, &lines);
+    if (!GiveMetadata(buffer, metadata)) PyErr_Clear();  // the step's own error counts
+    PyErr_Restore(type, error, lines);
     return nullptr;
   }
   if (!GiveMetadata(buffer, metadata)) return nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server: one task of a cluster in this process.
-#include "core.h"
+// Server: one task of a cluster in this process; what servers elsewhere run, recorded.
+#include "run_options.h"
 
 namespace thalweg_python {
 namespace {
@@ -91,7 +91,66 @@ PyGetSetDef getters[] = {
     {"target", ServerTarget, nullptr, "grpc://HOST:PORT, grpcs:// with TLS", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
+// Lets other threads of Python work, and ends with Ctrl-C.
+TwRecording* Await(const char* target, const TwRecordOptions& options) {
+  const OptionsPtr cancel(tw_run_options_new());
+  TwRecording* recording = nullptr;
+  bool interrupted = false;
+  const auto wait = [&] {
+    Py_BEGIN_ALLOW_THREADS;
+    recording = tw_trace_record(target, &options, cancel.get(), ThreadStatus());
+    Py_END_ALLOW_THREADS;
+  };
+  if (OnMainThread()) {
+    const InterruptScope scope(cancel.get());
+    wait();
+    interrupted = scope.interrupted();
+  } else {
+    wait();
+  }
+  if (interrupted && PyErr_CheckSignals() != 0) {
+    tw_recording_free(recording);
+    return nullptr;
+  }
+  if (recording == nullptr) Raise(ThreadStatus(), nullptr);
+  return recording;
+}
+
 }  // namespace
+
+PyObject* RecordSteps(PyObject*, PyObject* args) {
+  const char* target = nullptr;
+  TwRecordOptions options;
+  tw_record_options_init(&options);
+  long long steps = 0, slower = 0, timeout = 0, bytes = 0;  // NOLINT: of the format below
+  if (!PyArg_ParseTuple(args, "sLLpLLss", &target, &steps, &slower, &options.failing, &timeout,
+                        &bytes, &options.session, &options.node)) {
+    return nullptr;
+  }
+  options.steps = steps;
+  options.slower_than_us = slower;
+  options.timeout_ms = timeout;
+  options.max_bytes = bytes;
+  struct Free {
+    void operator()(TwRecording* recording) const { tw_recording_free(recording); }
+  };
+  const std::unique_ptr<TwRecording, Free> recording(Await(target, options));
+  if (recording == nullptr) return nullptr;
+  const StatusPtr status = NewStatus();
+  const Ref report(
+      BytesOrRaise(tw_recording_report(recording.get(), status.get()), status.get(), nullptr));
+  const Ref traces(PyList_New(0));
+  if (report == nullptr || traces == nullptr) return nullptr;
+  size_t size = 0;
+  for (int64_t i = 0;; ++i) {
+    const void* const trace = tw_recording_metadata(recording.get(), i, &size);
+    if (trace == nullptr) break;
+    const Ref copy(
+        PyBytes_FromStringAndSize(static_cast<const char*>(trace), static_cast<Py_ssize_t>(size)));
+    if (copy == nullptr || PyList_Append(traces.get(), copy.get()) != 0) return nullptr;
+  }
+  return Py_BuildValue("(OO)", report.get(), traces.get());
+}
 
 bool AddServerType(PyObject* module) {
   static PyType_Slot slots[] = {

@@ -67,6 +67,53 @@ def test_every_run_takes_longer_than_nothing(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["step-1.pb", "step-2.pb"]
 
 
+def _failing(hook, feeds, **arguments):
+    """A session that runs with these values fed: what came of each run."""
+    with tw.Graph().as_default():
+        fed = tw.placeholder(tw.float32, [], name="fed")
+        before = tw.exp(fed, name="before")
+        with tw.control_dependencies([before]):
+            y = tw.check_numerics(tw.log(fed, name="log"), "no number", name="y")
+        after = tw.add(y, 1.0, name="after")
+        came = []
+        for value in feeds:
+            try:
+                with tw.train.MonitoredSession(hooks=[hook]) as session:
+                    came.append(session.run(after, {fed: value}, **arguments))
+            except tw.errors.InvalidArgumentError as error:
+                came.append(error)
+        return came
+
+
+def test_runs_that_fail(tmp_path):
+    came = _failing(tw.train.TraceHook(str(tmp_path), first_step=0, failing=True), [1.0, -1.0])
+    assert came[0] == 1.0 and "no number" in came[1].message
+    assert os.listdir(tmp_path) == ["step-0-failed.pb"]
+    metadata = tw.RunMetadata.FromString((tmp_path / "step-0-failed.pb").read_bytes())
+    ran = {node.node_name for device in metadata.step_stats.dev_stats for node in device.node_stats}
+    assert {"before", "y"} <= ran and "after" not in ran
+    assert metadata.partition_graphs
+    assert _summary(tmp_path / "step-0-failed.pb")["nodes"] >= 2
+
+
+def test_failing_runs_are_not_traced_for_other_hooks(tmp_path):
+    came = _failing(tw.train.TraceHook(str(tmp_path), first_step=0, slower_than=100), [-1.0])
+    assert "no number" in came[0].message and os.listdir(tmp_path) == []
+    seen = tw.RunMetadata()
+    _failing(tw.train.TraceHook(str(tmp_path), first_step=0, failing=True), [-1.0], run_metadata=seen)
+    assert not seen.step_stats.dev_stats and os.listdir(tmp_path) == [], "metadata of the program's own are as they were"
+
+
+def test_the_end_of_the_data_is_no_failure(tmp_path):
+    hook = tw.train.TraceHook(str(tmp_path), first_step=0, failing=True)
+    with tw.Graph().as_default():
+        value = tw.data.make_one_shot_iterator(tw.data.Dataset.range(2)).get_next()
+        with tw.train.MonitoredSession(hooks=[hook]) as session:
+            while not session.should_stop():
+                session.run(value)
+    assert os.listdir(tmp_path) == []
+
+
 def test_time_is_the_longest_of_all_tasks(tmp_path):
     """Their clocks differ, so that of all together means nothing."""
     hook = tw.train.TraceHook(str(tmp_path), slower_than=1.0, first_step=0)
@@ -90,7 +137,7 @@ def test_other_runs_are_not_traced(tmp_path):
 
 
 def test_what_it_refuses(tmp_path):
-    with pytest.raises(ValueError, match="needs steps or slower_than"):
+    with pytest.raises(ValueError, match="needs steps, slower_than or failing"):
         tw.train.TraceHook(str(tmp_path))
     with pytest.raises(ValueError, match="0 or more seconds, got -1"):
         tw.train.TraceHook(str(tmp_path), slower_than=-1)

@@ -123,6 +123,7 @@ class Message:
     _part = None  # what was read and not looked at yet; then there are no _values
     _parent = None
     _unknown = b""
+    _of_failures = False  # of a RunMetadata: filled by a run that fails, too
 
     def __init__(self, **fields: object) -> None:
         object.__setattr__(self, "_values", {})

@@ -155,6 +155,22 @@ TEST(BadArgumentsTest, RunsRefuseNullFeedsAndResults) {
   EXPECT_EQ(metadata, nullptr);
 }
 
+TEST(BadArgumentsTest, RecordingsOfNothingAndOfNobody) {
+  const tw::internal::StatusHolder status;
+  EXPECT_EQ(tw_trace_record(nullptr, nullptr, nullptr, status.c), nullptr);
+  EXPECT_EQ(tw_status_code(status.c), kInvalidArgument);
+  TwRecordOptions options;
+  tw_record_options_init(&options);
+  options.steps = -1;
+  EXPECT_EQ(tw_trace_record("grpc://127.0.0.1:1", &options, nullptr, status.c), nullptr);
+  EXPECT_EQ(tw_status_code(status.c), kInvalidArgument);
+  EXPECT_EQ(tw_recording_report(nullptr, status.c), nullptr);
+  size_t size = 7;
+  EXPECT_EQ(tw_recording_metadata(nullptr, 0, &size), nullptr);
+  EXPECT_EQ(size, 0U);
+  tw_recording_free(nullptr);
+}
+
 TEST(BadArgumentsTest, GradientsRefuseOutputsThatAreNotOfTheGraph) {
   Square s, other;
   const TwOutput y = s.y.c(), x = s.x.c(), strange = other.x.c(), far = {y.node, 7};

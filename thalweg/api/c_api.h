@@ -436,12 +436,15 @@ TW_EXPORT void tw_run_options_memory_plan(TwRunOptions* options, int32_t on);
 /* Not 0: the step ends at its first value that is not finite, with the node, its inputs and the
  * iteration. Runs without rewriting, and slower. */
 TW_EXPORT void tw_run_options_check_numerics(TwRunOptions* options, int32_t on);
+/* Not 0: after an error there are metadata, too, of what was seen until then; in a session of this
+ * process. */
+TW_EXPORT void tw_run_options_metadata_of_failures(TwRunOptions* options, int32_t on);
 /* Any thread, a signal handler's excepted: the run that uses these options ends with CANCELLED. */
 TW_EXPORT void tw_run_options_cancel(TwRunOptions* options);
 
 /* Feeds replace outputs, fetches are returned in `results` (the caller frees them), targets only
  * run. `options` and `metadata` may be NULL; *metadata becomes a RunMetadata message. After an
- * error no result is set. */
+ * error no result is set, nor metadata but where the options ask for it. */
 TW_EXPORT TwCode tw_session_run(TwSession* session, const TwRunOptions* options,
                                 const TwOutput* feeds, TwTensor* const* feed_values,
                                 int32_t num_feeds, const TwOutput* fetches, int32_t num_fetches,

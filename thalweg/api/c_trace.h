@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The part of the C ABI (c_api.h, which includes it) for traces of steps: RunMetadata files of any
- * session, ours or TensorFlow's, binary or text, with step_stats. Several files are several steps,
- * or what several tasks wrote of one.
- * Ownership: buffers are the caller's until tw_buffer_free.
+ * session, ours or TensorFlow's, binary or text, with step_stats, and how a server that runs steps
+ * for others gives some. Several files are several steps, or what several tasks wrote of one.
+ * Ownership: buffers are the caller's until tw_buffer_free, recordings until tw_recording_free.
  * Threads: any.
  * Errors: those of files; INVALID_ARGUMENT, with the path, for what is no RunMetadata message or
  * holds no times of nodes. What is cut off is read as far as it goes, which "notes" tells. */
@@ -33,6 +33,34 @@ TW_EXPORT TwBuffer* tw_trace_page(const char* const* paths, int32_t n, TwStatus*
  * highest peak. INVALID_ARGUMENT where no node tells of memory. */
 TW_EXPORT TwBuffer* tw_trace_memory(const char* const* paths, int32_t n, int64_t step,
                                     TwStatus* status);
+
+typedef struct TwRecordOptions {
+  size_t struct_size;
+  int64_t steps; /* how many; 0: 1 */
+  /* The next ones; with one of these, those that take longer (-1: whatever they take) or that end
+   * with an error, but not the one that says that the data has ended. */
+  int64_t slower_than_us;
+  int32_t failing;
+  int64_t timeout_ms;  /* 0: 60,000 */
+  int64_t max_bytes;   /* of all traces; 0: 256 MiB, 1 GiB at most */
+  const char* session; /* only of the session of this handle, as a report tells it; NULL or "" */
+  const char* node;    /* only steps that fetch or run it; NULL or "" */
+} TwRecordOptions;
+TW_EXPORT void tw_record_options_init(TwRecordOptions* options);
+typedef struct TwRecording TwRecording;
+/* Waits until the server at "grpc://HOST:PORT" has run such steps for its clients, each traced over
+ * all its tasks, or until the timeout, which is no error. `options` may be NULL; so may `run`,
+ * whose cancel ends the wait, and nothing is recorded any more. UNAVAILABLE where nobody answers;
+ * UNIMPLEMENTED of a server of TensorFlow's. */
+TW_EXPORT TwRecording* tw_trace_record(const char* target, const TwRecordOptions* options,
+                                       TwRunOptions* run, TwStatus* status);
+/* As JSON: "steps", each with "session", "id", "start_micros" since 1970, "nanos", "code" and
+ * "error" of its end, "silent" (tasks that told nothing), "bytes"; how many steps were "seen", and
+ * of them "open" at the end; "too_large_bytes" of the first trace that did not fit, or 0. */
+TW_EXPORT TwBuffer* tw_recording_report(const TwRecording* recording, TwStatus* status);
+/* A RunMetadata message of the i-th of its steps, the recording's; NULL: there is none. */
+TW_EXPORT const void* tw_recording_metadata(const TwRecording* recording, int64_t i, size_t* size);
+TW_EXPORT void tw_recording_free(TwRecording* recording);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -67,6 +67,7 @@ struct TwCallable {
 struct TwRunOptions {
   thalweg::RunOptions options;
   thalweg::CancellationManager cancellation;
+  bool metadata_of_failures = false;  // given after an error, too
 };
 
 struct TwPartialRun {

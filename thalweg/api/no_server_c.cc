@@ -52,6 +52,20 @@ TwBuffer* tw_server_metrics(TwServer*, TwStatus* status) { return tw_server_dump
 TwBuffer* tw_debug_metrics(const char* const*, int32_t, int64_t, TwStatus* status) {
   return tw_server_dump(nullptr, status);
 }
+void tw_record_options_init(TwRecordOptions* options) {
+  if (options != nullptr) *options = TwRecordOptions{.struct_size = sizeof(TwRecordOptions)};
+}
+TwRecording* tw_trace_record(const char*, const TwRecordOptions*, TwRunOptions*, TwStatus* status) {
+  return GuardPointer<TwRecording>(status, []() -> Result<TwRecording*> { return NoClusters(); });
+}
+TwBuffer* tw_recording_report(const TwRecording*, TwStatus* status) {
+  return tw_server_dump(nullptr, status);
+}
+const void* tw_recording_metadata(const TwRecording*, int64_t, size_t* size) {
+  if (size != nullptr) *size = 0;
+  return nullptr;
+}
+void tw_recording_free(TwRecording*) {}
 int32_t tw_server_join(TwServer*, int64_t) { return 1; }
 void tw_server_free(TwServer*) {}
 

@@ -8,6 +8,7 @@
 #include "thalweg/api/registries.h"
 #include "thalweg/base/thread.h"
 #include "thalweg/cluster/client/remote_metrics.h"
+#include "thalweg/cluster/client/remote_recording.h"
 #include "thalweg/cluster/client/remote_session.h"
 #include "thalweg/cluster/server/server.h"
 #include "thalweg/cluster/transport/grpc/rpc.h"
@@ -22,6 +23,9 @@ using namespace thalweg::api;  // NOLINT
 
 struct TwServer {
   std::shared_ptr<Server> server;
+};
+struct TwRecording {
+  Recording recording;
 };
 
 namespace {
@@ -91,6 +95,41 @@ std::chrono::milliseconds TimeoutOf(int64_t timeout_ms) {
   constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24;
   return std::chrono::milliseconds(timeout_ms < 1 ? kDefaultMillis
                                                   : std::min(timeout_ms, kMostMillis));
+}
+
+// 0 keeps the default.
+RecordRequest MakeRequest(const TwRecordOptions& given) {
+  RecordRequest request;
+  if (given.steps != 0) request.steps = given.steps;
+  if (given.slower_than_us >= 0) {
+    constexpr int64_t kMostMicros = int64_t{1'000'000} * 3600 * 24 * 365;
+    request.slower_than = std::chrono::microseconds(std::min(given.slower_than_us, kMostMicros));
+  }
+  request.failing = given.failing != 0;
+  if (given.timeout_ms != 0) {
+    constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24 * 365;
+    request.timeout = std::chrono::milliseconds(std::min(given.timeout_ms, kMostMillis));
+  }
+  if (given.max_bytes != 0) request.max_bytes = given.max_bytes;
+  request.session = given.session == nullptr ? "" : given.session;
+  request.node = given.node == nullptr ? "" : given.node;
+  return request;
+}
+
+std::string ReportJson(const Recording& recording) {
+  JsonWriter json;
+  json.BeginObject().Key("steps").BeginList();
+  for (const RecordedStep& step : recording.steps) {
+    json.BeginObject().Key("session").Text(step.session).Key("id").Number(step.id);
+    json.Key("start_micros").Number(step.start_wall_micros).Key("nanos").Number(step.nanos);
+    json.Key("code").Number(static_cast<int64_t>(step.status.code()));
+    json.Key("error").Text(step.status.message()).Key("silent").BeginList();
+    for (const std::string& task : step.silent) json.Text(task);
+    json.EndList().Key("bytes").Number(static_cast<int64_t>(step.metadata->size())).EndObject();
+  }
+  json.EndList().Key("seen").Number(recording.seen).Key("open").Number(recording.open);
+  json.Key("too_large_bytes").Number(recording.too_large_bytes).EndObject();
+  return json.Take();
 }
 
 }  // namespace
@@ -180,6 +219,44 @@ TwBuffer* tw_debug_metrics(const char* const* targets, int32_t n, int64_t timeou
     return NewBuffer(json.EndList().Take());
   });
 }
+
+void tw_record_options_init(TwRecordOptions* options) {
+  if (options == nullptr) return;
+  *options = TwRecordOptions{};
+  options->struct_size = sizeof(TwRecordOptions);
+  options->slower_than_us = -1;
+}
+
+TwRecording* tw_trace_record(const char* target, const TwRecordOptions* options, TwRunOptions* run,
+                             TwStatus* status) {
+  return GuardPointer<TwRecording>(status, [&]() -> Result<TwRecording*> {
+    RETURN_IF_ERROR(RequireAll({{"target", target}}));
+    TwRecordOptions defaults;
+    tw_record_options_init(&defaults);
+    ASSIGN_OR_RETURN(Recording recording,
+                     RecordRemote(target, MakeRequest(CopyOptions(options, defaults)),
+                                  run == nullptr ? nullptr : &run->cancellation));
+    return std::make_unique<TwRecording>(TwRecording{std::move(recording)}).release();
+  });
+}
+
+TwBuffer* tw_recording_report(const TwRecording* recording, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"recording", recording}}));
+    return NewBuffer(ReportJson(recording->recording));
+  });
+}
+
+const void* tw_recording_metadata(const TwRecording* recording, int64_t i, size_t* size) {
+  if (size != nullptr) *size = 0;
+  if (recording == nullptr || i < 0 || size == nullptr) return nullptr;
+  const std::vector<RecordedStep>& steps = recording->recording.steps;
+  if (static_cast<size_t>(i) >= steps.size()) return nullptr;
+  *size = steps[static_cast<size_t>(i)].metadata->size();
+  return steps[static_cast<size_t>(i)].metadata->data();
+}
+
+void tw_recording_free(TwRecording* recording) { delete recording; }
 
 int32_t tw_server_join(TwServer* server, int64_t timeout_ms) {
   if (server == nullptr || !CheckNotForked().ok()) return 1;

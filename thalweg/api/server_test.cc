@@ -11,6 +11,7 @@
 
 #include "thalweg/api/registries.h"
 #include "thalweg/api/test_tasks.h"
+#include "thalweg/cluster/client/remote_recording.h"
 #include "thalweg/cluster/debug/placement_question.h"
 #include "thalweg/cluster/master/master.h"
 #include "thalweg/proto/messages.h"
@@ -362,6 +363,19 @@ TEST_P(ClusterTest, AStepSpansTasks) {
   EXPECT_EQ(server_->num_channel_steps(), GetParam() == ChannelUse::kNone ? 0U : 4U);
 }
 
+// "DEVICE NODE" of each that a RunMetadata message tells of.
+std::set<std::string> NodesOf(const Message& metadata) {
+  std::set<std::string> told;
+  for (const Message* device :
+       metadata.GetMessage(pb::RunMetadata::kStepStats).Messages(pb::StepStats::kDevStats)) {
+    for (const Message* node : device->Messages(pb::DeviceStepStats::kNodeStats)) {
+      told.insert(StrCat(device->GetString(pb::DeviceStepStats::kDevice), " ",
+                         node->GetString(pb::NodeExecStats::kNodeName)));
+    }
+  }
+  return told;
+}
+
 TEST_P(ClusterTest, ATracedStepIsRunAsAnyOther) {
   const std::string session = NewSession(kSpread);
   ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
@@ -373,16 +387,7 @@ TEST_P(ClusterTest, ATracedStepIsRunAsAnyOther) {
   const Result<OwnedMessage> response =
       Call("RunStep", *request, pb::RunStepResponse::Descriptor());
   ASSERT_TRUE(response.ok()) << response.status().ToString();
-  std::set<std::string> told;
-  const Message& metadata = (*response)->GetMessage(pb::RunStepResponse::kMetadata);
-  for (const Message* device :
-       metadata.GetMessage(pb::RunMetadata::kStepStats).Messages(pb::StepStats::kDevStats)) {
-    for (const Message* node : device->Messages(pb::DeviceStepStats::kNodeStats)) {
-      told.insert(StrCat(device->GetString(pb::DeviceStepStats::kDevice), " ",
-                         node->GetString(pb::NodeExecStats::kNodeName)));
-    }
-  }
-  EXPECT_THAT(told,
+  EXPECT_THAT(NodesOf((*response)->GetMessage(pb::RunStepResponse::kMetadata)),
               ::testing::IsSupersetOf({"/job:ps/replica:0/task:0/device:CPU:0 v",
                                        "/job:worker/replica:0/task:1/device:CPU:0 y",
                                        "/job:worker/replica:0/task:1/device:CPU:0 RecvTensor",
@@ -427,6 +432,33 @@ TEST_P(ClusterTest, AnErrorNamesItsTaskAndEndsTheStepEverywhere) {
   EXPECT_THAT(both.status().message(), HasSubstr("/job:ps/replica:0/task:0"));
   EXPECT_THAT(both.status().message(), HasSubstr("'check'"));
   ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
+}
+
+TEST_P(ClusterTest, AFailingStepIsRecordedOnAllItsTasks) {
+  const std::string session = NewSession(kSpread);
+  ASSERT_TRUE(Step(session, 7, {}, {"set"}).ok());
+  Result<Recording> recording = Internal("it has not ended");
+  std::thread recorder(
+      [&] { recording = RecordRemote(server_->target(), {.failing = true}, nullptr); });
+  while (server_->Dump().find(kRecordMethod) == std::string::npos) std::this_thread::yield();
+  EXPECT_EQ(*Step(session, std::nullopt, {"z:0"}), 7);
+  const Result<float> both = Step(session, std::numeric_limits<float>::quiet_NaN(), {"both:0"});
+  recorder.join();
+  ASSERT_TRUE(recording.ok()) << recording.status().ToString();
+  EXPECT_EQ(recording->seen, 2);
+  ASSERT_EQ(recording->steps.size(), 1U);
+  const RecordedStep& step = recording->steps[0];
+  EXPECT_EQ(step.session, session);
+  EXPECT_EQ(step.status.code(), both.status().code());
+  EXPECT_EQ(step.status.message(), both.status().message());
+  EXPECT_THAT(step.silent, ::testing::IsEmpty());
+  const Result<OwnedMessage> metadata = ParseMessage(pb::RunMetadata::Descriptor(), *step.metadata);
+  ASSERT_TRUE(metadata.ok()) << metadata.status().ToString();
+  const std::set<std::string> ran = NodesOf(**metadata);
+  EXPECT_THAT(ran, ::testing::Contains("/job:ps/replica:0/task:0/device:CPU:0 check"));
+  EXPECT_THAT(ran, ::testing::Contains(::testing::StartsWith("/job:worker/replica:0/task:1/")));
+  EXPECT_THAT(ran, ::testing::Not(::testing::Contains(::testing::EndsWith(" both"))));
+  EXPECT_GE((*metadata)->Size(pb::RunMetadata::kPartitionGraphs), 2U);
 }
 
 TEST_P(ClusterTest, ADeadlineEndsAStepOnEveryTask) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "thalweg/api/handles.h"
+#include "thalweg/base/first_error.h"
 #include "thalweg/cluster/client/remote_session.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
@@ -54,13 +55,17 @@ Result<std::vector<Session::NamedTensor>> NamedFeeds(std::vector<std::string> na
 
 // Calls run(metadata or null) and turns what it filled into a message.
 template <class F>
-Status WithMetadata(TwBuffer** out, F&& run) {
+Status WithMetadata(TwBuffer** out, const TwRunOptions* options, F&& run) {
   if (out == nullptr) return run(nullptr);
   RunMetadata metadata;
-  RETURN_IF_ERROR(run(&metadata));
-  ASSIGN_OR_RETURN(std::string message, RunMetadataMessage(std::move(metadata)));
-  *out = NewBuffer(std::move(message));
-  return OkStatus();
+  Status status = run(&metadata);
+  const bool is_wanted = status.ok() || (options != nullptr && options->metadata_of_failures &&
+                                         !metadata.step_stats.traces.empty());
+  if (!is_wanted) return status;
+  Result<std::string> message = RunMetadataMessage(std::move(metadata));
+  if (message.ok()) *out = NewBuffer(*std::move(message));
+  KeepFirstError(message.status(), &status);
+  return status;
 }
 
 std::vector<std::string> OutputNames(const std::vector<Output>& outputs) {
@@ -221,6 +226,9 @@ void tw_run_options_memory_plan(TwRunOptions* options, int32_t on) {
 void tw_run_options_check_numerics(TwRunOptions* options, int32_t on) {
   if (options != nullptr) options->options.check_numerics = on != 0;
 }
+void tw_run_options_metadata_of_failures(TwRunOptions* options, int32_t on) {
+  if (options != nullptr) options->metadata_of_failures = on != 0;
+}
 void tw_run_options_cancel(TwRunOptions* options) {
   if (options == nullptr) return;
   Guard(nullptr, [&] {
@@ -242,7 +250,7 @@ TwCode tw_session_run(TwSession* session, const TwRunOptions* options, const TwO
     InlinedTensors fetched(static_cast<size_t>(num_fetches));
     RETURN_IF_ERROR(FillFeeds(feed_values, values.span()));
     const RunOptions none;
-    RETURN_IF_ERROR(WithMetadata(metadata, [&](RunMetadata* filled) {
+    RETURN_IF_ERROR(WithMetadata(metadata, options, [&](RunMetadata* filled) {
       return session->session->Run(OptionsOf(options, none), signature, values.span(),
                                    fetched.span(), filled);
     }));
@@ -268,7 +276,7 @@ TwCode tw_session_run_names(TwSession* session, const TwRunOptions* options,
                      NamedFeeds(std::move(fed), feed_values));
     std::vector<Tensor> outputs;
     const RunOptions none;
-    RETURN_IF_ERROR(WithMetadata(metadata, [&](RunMetadata* filled) {
+    RETURN_IF_ERROR(WithMetadata(metadata, options, [&](RunMetadata* filled) {
       return session->session->Run(OptionsOf(options, none), named, fetched, run_only, &outputs,
                                    filled);
     }));
@@ -313,7 +321,7 @@ TwCode tw_callable_run(TwCallable* callable, const TwRunOptions* options,
     InlinedTensors values(callable->num_feeds);
     InlinedTensors fetched(callable->num_fetches);
     RETURN_IF_ERROR(FillFeeds(feed_values, values.span()));
-    RETURN_IF_ERROR(WithMetadata(metadata, [&](RunMetadata* filled) {
+    RETURN_IF_ERROR(WithMetadata(metadata, options, [&](RunMetadata* filled) {
       return options == nullptr
                  ? callable->callable->Run(values.span(), fetched.span(), filled)
                  : callable->callable->Run(options->options, values.span(), fetched.span(), filled);

@@ -46,6 +46,7 @@ struct StepRequest {
   bool is_repeated = false;         // RunOptions::is_repeated
   IdlePoller* idle = nullptr;       // of the calling thread, while the step has nothing for it
   StepStats* stats = nullptr;       // filled when not null
+  bool is_watched = false;          // RunOptions::is_watched
   FrameObserver* frames = nullptr;  // told of the loop frames of local parts; may be null
 };
 

@@ -43,6 +43,7 @@ struct StepStats {
   std::vector<DeviceTrace> traces;
   // StepStats messages of other tasks, one behind the other, as they came.
   std::string encoded;
+  std::vector<std::string> silent;  // tasks that told nothing
   // All of it, for whoever looks: filled by ReadStepStats (run_metadata_message.h).
   std::vector<DeviceStats> devices;
 };

@@ -386,6 +386,7 @@ StepRequest SessionCore::MakeRequest(const RunOptions& options, std::chrono::nan
   request.cancellation = options.cancellation;
   request.collective_graph_key = options.collective_graph_key;
   request.is_repeated = options.is_repeated;
+  request.is_watched = options.is_watched;
   request.inline_in_caller =
       options.inline_in_caller || options.inter_op_thread_pool < 0 || options_.inline_steps;
   return request;
@@ -454,8 +455,8 @@ Status SessionCore::RunStep(const StepPlan& plan, const RunOptions& options,
   if (metadata != nullptr && options.memory_plan) {
     ASSIGN_OR_RETURN(metadata->memory, plan.prepared->PlanMemory(values));
   }
-  const bool keeps_costs =
-      request.stats != nullptr && placement_method_ != PlacementMethod::kPreferred;
+  const bool keeps_costs = request.stats != nullptr && !options.is_watched &&
+                           placement_method_ != PlacementMethod::kPreferred;
   if (plan.fetches_in_order) {
     request.fetches = fetches;
     RETURN_IF_ERROR(plan.prepared->Run(request));

@@ -282,7 +282,8 @@ class _HookedSession:
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._session)
         asked, feeds, options = self._ask_hooks(context, feed_dict, options)
         if options is not None and run_metadata is None:
-            run_metadata = RunMetadata()
+            context._run_metadata = run_metadata = RunMetadata()
+            object.__setattr__(run_metadata, "_of_failures", any(getattr(hook, "_wants_failures", False) for hook in self._hooks))
         try:
             results = self._session.run([fetches] + [f for _, f in asked], feed_dict=feeds, options=options,
                                         run_metadata=run_metadata)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from thalweg.base.typing import FeedDict, Fetches
     from thalweg.control.coordinator import Coordinator
     from thalweg.graph.session import Session
-    from thalweg.messages import RunOptions
+    from thalweg.messages import RunMetadata, RunOptions
 
 
 class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_dict", "options"])):
@@ -45,6 +45,7 @@ class SessionRunContext:
 
     def __init__(self, original_args: SessionRunArgs, session: Session) -> None:
         self._original_args, self._session, self._stop_requested = original_args, session, False
+        self._run_metadata: RunMetadata | None = None  # that the session has made for its hooks
 
     @property
     def original_args(self) -> SessionRunArgs:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from thalweg import errors
 from thalweg.messages import RunMetadata, RunOptions
 from thalweg.training.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 
@@ -30,7 +32,8 @@ class TraceHook(SessionRunHook):
     """Writes RunMetadata files of runs, which `thalweg trace` opens.
 
     A file is called `step-12.pb` for the thirteenth run of the session. Runs in `steps` are traced and kept; with `slower_than`, every run from
-    `first_step` on is traced, and kept where its nodes took longer.
+    `first_step` on is traced, and kept where its nodes took longer; with `failing`, where it ends with an error, as
+    `step-12-failed.pb` with what was seen until then.
 
     Parameters
     ----------
@@ -41,9 +44,12 @@ class TraceHook(SessionRunHook):
     slower_than : float, optional
         Seconds.
     first_step : int
-        The first run that `slower_than` looks at.
+        The first run that `slower_than` and `failing` look at.
     most : int
-        How many files `slower_than` writes in a training; after that nothing more is traced for it.
+        How many files these two write in a training; after that nothing more is traced for them.
+    failing : bool
+        Runs that fail, too, of a session of this process; those of a server's sessions `tw.debugging.record` records. That the data has
+        ended is no failure.
 
     Examples
     --------
@@ -58,14 +64,16 @@ class TraceHook(SessionRunHook):
     ['step-1.pb', 'step-2.pb']
     """
 
-    def __init__(self, folder: str, steps: Iterable[int] = (), slower_than: float | None = None, first_step: int = 1, most: int = 10) -> None:
+    def __init__(self, folder: str, steps: Iterable[int] = (), slower_than: float | None = None, first_step: int = 1, most: int = 10,
+                 failing: bool = False) -> None:
         self._steps = frozenset(steps)
-        if not self._steps and slower_than is None:
-            raise ValueError("TraceHook needs steps or slower_than: which runs are kept?")
+        if not self._steps and slower_than is None and not failing:
+            raise ValueError("TraceHook needs steps, slower_than or failing: which runs are kept?")
         if slower_than is not None and slower_than < 0:
             raise ValueError(f"slower_than must be 0 or more seconds, got {slower_than!r}")
         self._folder, self._slower_than = folder, slower_than
         self._first_step, self._most, self._left, self._step = first_step, most, most, -1
+        self._wants_failures, self._context = failing, None
 
     def begin(self) -> None:
         os.makedirs(self._folder, exist_ok=True)
@@ -75,23 +83,35 @@ class TraceHook(SessionRunHook):
         self._step = -1
 
     def _may_be_kept(self):
-        return self._slower_than is not None and self._left > 0 and self._step >= self._first_step
+        return (self._slower_than is not None or self._wants_failures) and self._left > 0 and self._step >= self._first_step
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        self._step += 1
+        self._step, self._context = self._step + 1, run_context
         if self._step not in self._steps and not self._may_be_kept():
             return None
         return SessionRunArgs(None, options=RunOptions(trace_level=RunOptions.FULL_TRACE, output_partition_graphs=True))
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        is_kept = self._step in self._steps
-        if not is_kept and self._may_be_kept() and _seconds(run_values.run_metadata) > self._slower_than:
+        is_kept, self._context = self._step in self._steps, None
+        if not is_kept and self._slower_than is not None and self._may_be_kept() and _seconds(run_values.run_metadata) > self._slower_than:
             is_kept = True
             self._left -= 1
-        if not is_kept:
+        if is_kept:
+            self._write(run_values.run_metadata, f"step-{self._step}.pb")
+
+    def _run_failed(self) -> None:
+        """Called by the session where a run failed."""
+        context, self._context = self._context, None
+        seen = None if context is None else context._run_metadata
+        if not self._wants_failures or not self._may_be_kept() or seen is None or isinstance(sys.exc_info()[1], errors.OutOfRangeError):
             return
-        path = os.path.join(self._folder, f"step-{self._step}.pb")
+        if seen.step_stats.dev_stats:
+            self._left -= 1
+            self._write(seen, f"step-{self._step}-failed.pb")
+
+    def _write(self, metadata, name):
+        path = os.path.join(self._folder, name)
         temporary = f"{path}.tmp{os.getpid()}"
         with open(temporary, "wb") as file:
-            file.write(run_values.run_metadata.SerializeToString())
+            file.write(metadata.SerializeToString())
         os.replace(temporary, path)

@@ -9,9 +9,11 @@
 
 namespace thalweg {
 
-Status RunCallableByChannel(Callable& callable, size_t num_feeds, size_t num_fetches,
+Status RunCallableByChannel(const ChannelCallable& callable,
                             const std::shared_ptr<Connection>& client, ChannelRendezvous& step,
                             PartRun& how, ChannelHub& hub) {
+  const MasterSession::Prepared& prepared = callable.prepared;
+  const size_t num_feeds = prepared.feeds.size();
   std::vector<Tensor> feeds(num_feeds);
   for (size_t i = 0; i < num_feeds; ++i) {
     std::atomic<bool> here{false};
@@ -28,18 +30,20 @@ Status RunCallableByChannel(Callable& callable, size_t num_feeds, size_t num_fet
     RETURN_IF_ERROR(status);
     if (feeds[i].empty()) return InvalidArgument("feed ", i, " is no tensor");
   }
-  std::vector<Tensor> fetches(num_fetches);
+  std::vector<Tensor> fetches(prepared.num_fetches);
   RunOptions options;
   options.timeout = how.timeout;
   options.cancellation = &step.cancellation();
   if (how.trace.times) options.trace = TraceLevel::kFull;
   options.partition_graphs = how.trace.graphs;
   RunMetadata metadata;
-  RETURN_IF_ERROR(callable.Run(options, feeds, fetches, how.trace.any() ? &metadata : nullptr));
+  RecordedRun run(callable.recorder, callable.session, {.fetches = *prepared.names}, &options,
+                  how.trace.any() ? &metadata : nullptr);
+  RETURN_IF_ERROR(run.End(prepared.callable->Run(options, feeds, fetches, run.metadata())));
   if (how.trace.any()) {
     ASSIGN_OR_RETURN(how.told, RunMetadataMessage(std::move(metadata)));
   }
-  for (size_t i = 0; i < num_fetches; ++i) {
+  for (size_t i = 0; i < fetches.size(); ++i) {
     const ChannelEdge edge{.number = static_cast<uint32_t>(num_feeds + i), .connection = client};
     RETURN_IF_ERROR(
         ChannelRendezvous::PushEdge(step.id(), edge, 0, {std::move(fetches[i]), false}));

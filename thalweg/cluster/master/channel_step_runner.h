@@ -17,6 +17,7 @@
 
 #include "thalweg/cluster/master/step_runner.h"
 #include "thalweg/cluster/steps/step_coordinator.h"
+#include "thalweg/cluster/transport/hello.h"
 
 namespace thalweg {
 
@@ -29,12 +30,13 @@ class ChannelStepRunner : public StepRunner {
       : context_(context), parts_(parts), remote_(std::move(remote)), edges_(std::move(edges)) {}
 
   // Whether all tasks can tell of a step.
-  bool knows_traces() const;
+  bool knows_traces() const { return HaveAll(kTracedSteps); }
   Status Run(const StepRequest& request) override;
 
  private:
   Status RunHere(const StepRequest& request, ChannelRendezvous& step);
-  Status AddTraces(std::span<const Tensor> told, StepStats* stats);
+  bool HaveAll(uint64_t features) const;
+  Status AddTraces(std::span<const Tensor> told, const StepRequest& request);
 
   const RunnerContext context_;
   StepParts& parts_;

@@ -24,6 +24,7 @@
 #include "thalweg/base/cancellation.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/cluster/counters/step_counter.h"
+#include "thalweg/cluster/master/step_recorder.h"
 #include "thalweg/cluster/peers/method_table.h"
 #include "thalweg/cluster/spec/service_limits.h"
 #include "thalweg/proto/message.h"
@@ -54,6 +55,7 @@ class MasterSession {
     std::shared_ptr<Callable> callable;
     std::vector<DType> feeds;  // their types
     size_t num_fetches = 0;
+    std::shared_ptr<const std::vector<std::string>> names;  // of what it fetches and runs
   };
   int64_t AddCallable(Prepared prepared) EXCLUDES(mutex_);
   Result<Prepared> FindCallable(int64_t handle) EXCLUDES(mutex_);
@@ -99,7 +101,8 @@ class Master {
         make_session_(std::move(make_session)),
         reset_tasks_(std::move(reset_tasks)),
         limits_(limits),
-        steps_(environment_->clock()) {}
+        steps_(environment_->clock()),
+        recorder_(environment_->clock()) {}
   ~Master() { CloseAll(); }
 
   // The type of a method's request, null for an unknown method. "RunStep", without the service.
@@ -116,6 +119,8 @@ class Master {
   void CloseAll() EXCLUDES(mutex_);
   // The steps that clients asked for: each call of a partial run counts as one.
   StepCounter& steps() { return steps_; }
+  // Of those steps, but partial runs.
+  StepRecorder& recorder() { return recorder_; }
   size_t num_sessions() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return sessions_.size();
@@ -147,6 +152,7 @@ class Master {
   const TaskResetter reset_tasks_;
   const ServiceLimits limits_;
   StepCounter steps_;
+  StepRecorder recorder_;
   Mutex mutex_;
   std::map<std::string, SessionPtr, std::less<>> sessions_ GUARDED_BY(mutex_);
 };

@@ -131,11 +131,12 @@ Status Master::RunStepInto(const Message& request, const MasterCall& call, Messa
     RETURN_IF_ERROR(session->session().PartialRun(handle, feeds, fetches, &values));
     return AddTensors(fetches, values, response);
   }
-  const RunOptions options =
-      OptionsOf(request.GetMessage(Request::kOptions), call, session->timeout());
+  RunOptions options = OptionsOf(request.GetMessage(Request::kOptions), call, session->timeout());
   RunMetadata metadata;
-  RETURN_IF_ERROR(session->session().Run(options, feeds, fetches, targets, &values,
-                                         WantsMetadata(options) ? &metadata : nullptr));
+  RecordedRun run(recorder_, session->handle(), {fetches, targets}, &options,
+                  WantsMetadata(options) ? &metadata : nullptr);
+  RETURN_IF_ERROR(
+      run.End(session->session().Run(options, feeds, fetches, targets, &values, run.metadata())));
   RETURN_IF_ERROR(AddTensors(fetches, values, response));
   return RunMetadataToMessage(std::move(metadata),
                               response->Mutable(pb::RunStepResponse::kMetadata));
@@ -180,6 +181,9 @@ Result<OwnedMessage> Master::MakeCallable(const Message& request, const MasterCa
   MasterSession::Prepared prepared;
   for (const Output& feed : signature.feeds) prepared.feeds.push_back(feed.dtype());
   prepared.num_fetches = signature.fetches.size();
+  std::vector<std::string> names = Texts(options, Options::kFetch);
+  std::ranges::move(Texts(options, Options::kTarget), std::back_inserter(names));
+  prepared.names = std::make_shared<const std::vector<std::string>>(std::move(names));
   ASSIGN_OR_RETURN(prepared.callable, session->session().MakeCallable(signature, run, &within));
   OwnedMessage response(pb::MakeCallableResponse::Descriptor());
   response->SetInt(pb::MakeCallableResponse::kHandle, session->AddCallable(std::move(prepared)));
@@ -210,10 +214,12 @@ Result<OwnedMessage> Master::RunCallable(const Message& request, const MasterCal
                     feeds[i].dtype());
   }
   std::vector<Tensor> fetches(prepared.num_fetches);
-  const RunOptions run =
+  RunOptions options =
       OptionsOf(pb::RunOptions::Descriptor().default_instance[0], call, session->timeout());
   StepCounter::Open open(steps_);
-  RETURN_IF_ERROR(open.End(prepared.callable->Run(run, feeds, fetches)));
+  RecordedRun run(recorder_, session->handle(), {.fetches = *prepared.names}, &options, nullptr);
+  RETURN_IF_ERROR(
+      open.End(run.End(prepared.callable->Run(options, feeds, fetches, run.metadata()))));
   OwnedMessage response(pb::RunCallableResponse::Descriptor());
   for (const Tensor& value : fetches) {
     RETURN_IF_ERROR(TensorToProto(value, response->Add(pb::RunCallableResponse::kFetch)));

@@ -196,8 +196,7 @@ void RpcStepRunner::BeginAsync(const StepRequest& request, std::function<void(St
 void RpcStepRunner::StartAll(Step& step) {
   std::vector<std::string> tasks;
   for (const RemotePart& part : parts_.remote) tasks.push_back(part.task);
-  step.tracer.emplace(context_.peers, context_.steps, std::move(tasks), step.id,
-                      step.request.stats);
+  step.tracer.emplace(context_.peers, context_.steps, std::move(tasks), step.id, step.request);
   step.watch.emplace(context_.health, WatchedStep(step.id, parts_, step.request),
                      [&step](const Status& why) { step.ends.Cancel(why); });
   for (size_t i = 0; i < parts_.remote.size(); ++i) {
@@ -205,7 +204,7 @@ void RpcStepRunner::StartAll(Step& step) {
   }
 }
 
-void RpcStepRunner::Start(Step& step, const RemotePart& part, OwnedMessage* stats) {
+void RpcStepRunner::Start(Step& step, const RemotePart& part, std::optional<OwnedMessage>* stats) {
   namespace Request = pb::RunGraphRequest;
   OwnedMessage request(Request::Descriptor());
   request->SetString(Request::kSessionHandle, context_.session);
@@ -228,7 +227,7 @@ void RpcStepRunner::Start(Step& step, const RemotePart& part, OwnedMessage* stat
                       {.timeout = TimeoutOfWorkers(step.request), .cancellation = &step.ends},
                       [this, &step, &part, stats](Result<OwnedMessage> response) {
                         const Status taken = Take(step, part, response);
-                        if (taken.ok() && stats != nullptr) *stats = *std::move(response);
+                        if (response.ok() && stats != nullptr) stats->emplace(*std::move(response));
                         step.End(taken);
                       });
 }

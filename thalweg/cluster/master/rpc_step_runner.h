@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "thalweg/cluster/master/step_runner.h"
 
@@ -37,7 +38,7 @@ class RpcStepRunner : public StepRunner {
   // Gives back the number of a step that has ended.
   void EndNumber(const StepRequest& request, int64_t id, bool ok);
   void StartAll(Step& step);
-  void Start(Step& step, const RemotePart& part, OwnedMessage* stats);
+  void Start(Step& step, const RemotePart& part, std::optional<OwnedMessage>* stats);
   Status Take(const Step& step, const RemotePart& part, const Result<OwnedMessage>& response);
   StepRequest HereRequest(Step& step) const;
   Status End(Step& step);

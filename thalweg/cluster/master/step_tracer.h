@@ -2,8 +2,8 @@
 // StepTracer: what the tasks of a traced step tell of it: their nodes with the answers of RunGraph,
 // what they received from each other through Logging, as TensorFlow's masters ask.
 //
-//   StepTracer tracer(peers, steps, tasks, id, stats);       // before the parts start
-//   OwnedMessage* answer = tracer.PlaceFor(i);               // of task i; null: not wanted
+//   StepTracer tracer(peers, steps, tasks, id, request);     // before the parts start
+//   std::optional<OwnedMessage>* answer = tracer.PlaceFor(i);  // of task i; null: not wanted
 //   tracer.Finish();                                         // when all have ended
 //
 // Ownership: what it is made with outlives it.
@@ -11,27 +11,33 @@
 // Errors: none: what a task does not tell is missing in the trace.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "thalweg/cluster/peers/worker_clients.h"
 #include "thalweg/cluster/steps/rpc_rendezvous.h"
-#include "thalweg/session/run_metadata.h"
+#include "thalweg/session/partition_runner.h"
 
 namespace thalweg {
 
 class StepTracer {
  public:
-  // `stats` null: the step is not traced, and this does nothing. All outlive the tracer.
+  // Without `stats` in the request the step is not traced, and this does nothing. All outlive the
+  // tracer.
   StepTracer(WorkerClients& peers, RpcStepTable& steps, std::vector<std::string> tasks, int64_t id,
-             StepStats* stats);
-  // For the RunGraphResponse of a task; null when it is not wanted.
-  OwnedMessage* PlaceFor(size_t task) { return stats_ == nullptr ? nullptr : &answers_[task]; }
+             const StepRequest& request);
+  // For the RunGraphResponse of a task, also one that says why it failed; null when it is not
+  // wanted.
+  std::optional<OwnedMessage>* PlaceFor(size_t task) {
+    return stats_ == nullptr ? nullptr : &answers_[task];
+  }
   void Finish();
 
  private:
-  // One call to every task.
-  std::vector<Result<OwnedMessage>> Ask(const Message& request);
+  // One call to each of the tasks, all at once.
+  std::vector<Result<OwnedMessage>> Ask(const std::vector<std::string>& tasks,
+                                        const Message& request, const RpcCallOptions& options);
   void Add(const Message& told);
 
   WorkerClients& peers_;
@@ -39,7 +45,7 @@ class StepTracer {
   const std::vector<std::string> tasks_;
   const int64_t id_;
   StepStats* const stats_;
-  std::vector<OwnedMessage> answers_;  // by task
+  std::vector<std::optional<OwnedMessage>> answers_;  // by task; none: it has not answered
 };
 
 }  // namespace thalweg

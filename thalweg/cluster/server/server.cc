@@ -184,6 +184,7 @@ void Server::Stop() {
   }
   if (stops_already) return stopped_.Wait();
   metrics_.reset();
+  master_.recorder().Stop(Cancelled("the server of ", peers_.self(), " is stopping"));
   master_.CloseAll();
   worker_.Stop(Cancelled("the server of ", peers_.self(), " is stopping"));
   if (rpc_ != nullptr) rpc_->Stop(kGrace);
@@ -227,6 +228,7 @@ void Server::Handle(std::shared_ptr<IncomingCall> call) {
 void Server::Answer(const std::shared_ptr<IncomingCall>& call) {
   const MethodName name = Split(call->method());
   if (call->method() == kExplainPlacementMethod) return call->Answer(AnswerPlacement(*call));
+  if (call->method() == kRecordMethod) return call->Answer(AnswerRecord(*call));
   if (name.service == "MasterService") return call->Answer(AnswerMaster(name.method, *call));
   if (name.service == "WorkerService") return AnswerWorker(name.method, call);
   call->Answer(Unimplemented("this server has no service for ", call->method()));
@@ -278,6 +280,13 @@ Result<std::string> Server::AnswerPlacement(const IncomingCall& call) {
   return master_.ExplainPlacement(asked.session, asked.node);
 }
 
+Result<std::string> Server::AnswerRecord(IncomingCall& call) {
+  ASSIGN_OR_RETURN(const RecordRequest asked, ReadRecordRequest(call.request()));
+  ASSIGN_OR_RETURN(const Recording recorded,
+                   master_.recorder().Record(asked, &call.cancellation()));
+  return RecordingBytes(recorded);
+}
+
 // A client of ours runs its callables through the channel that it has made.
 Status Server::ServeByChannel(const Message& request, const Message& response) {
   const Result<Hello> hello = FindHello(request.unknown_fields());
@@ -298,8 +307,7 @@ Status Server::ServeByChannel(const Message& request, const Message& response) {
       return TooManyCalls(options_.max_waiting_calls);
     }
     StepCounter::Open open(master_.steps());
-    return open.End(RunCallableByChannel(*prepared.callable, prepared.feeds.size(),
-                                         prepared.num_fetches, to, step, how,
+    return open.End(RunCallableByChannel({prepared, master_.recorder(), session}, to, step, how,
                                          channel_steps_.hub()));
   };
   channel_steps_.AddPlan(hello->token, static_cast<uint64_t>(number),

@@ -29,6 +29,7 @@ StepCoordinator::StepCoordinator(const CoordinateRequest& request,
     : request_(request),
       names_tasks_(request.names_tasks),
       is_traced_(request.trace.any()),
+      traces_failures_(is_traced_ && request.trace.failures),
       rendezvous_(std::move(rendezvous)),
       hub_(hub),
       deadline_(DeadlineOf(request, now)),
@@ -128,7 +129,7 @@ void StepCoordinator::React(const CoordinatorState::Reaction& reaction) {
 void StepCoordinator::Done(const Connection& connection, StepTime now) {
   const int part = FindPart(connection);
   if (part < 0) return;
-  if (is_traced_) {
+  if (is_traced_ && !traces_failures_) {
     return Failed(connection, Internal("the step is traced, and this part told nothing"), false,
                   now);
   }
@@ -158,6 +159,7 @@ void StepCoordinator::Traced(const Connection& connection, const TensorHead& hea
     // Until then there is somebody who waits for it.
     if (state_.closed() || !state_.awaits(which)) return;
     request_.traces[which] = std::move(told);
+    if (traces_failures_) return;  // its answer is behind it
     reaction = state_.Done(which);
   }
   React(reaction);

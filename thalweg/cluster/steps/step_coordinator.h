@@ -43,7 +43,7 @@ struct CoordinateRequest {
   std::span<const Tensor> feeds;
   std::span<Tensor> fetches;
   TraceWish trace = {};      // of the parts, all of which know kTracedSteps where there is one
-  std::span<Tensor> traces;  // by part: what it has told, as bytes
+  std::span<Tensor> traces;  // by part: what it has told, as bytes; empty: nothing
   std::function<void(uint64_t step)> opened;  // may be null: hears the step's number, first of all
   std::chrono::nanoseconds timeout{0};        // as the parts hear it; 0: none
   std::chrono::nanoseconds grace{0};          // for them to say, after it, why they have not ended
@@ -69,6 +69,8 @@ class StepCoordinator {
   void Done(const Connection& connection, StepTime now) EXCLUDES(mutex_);
   // Whether a tensor is what a part tells of its run, which says that it is done.
   bool IsTrace(const Connection& connection, const TensorHead& head) const;
+  // Then an answer follows what a part tells.
+  bool traces_failures() const { return traces_failures_; }
   void Traced(const Connection& connection, const TensorHead& head, Tensor told, StepTime now)
       EXCLUDES(mutex_);
   void Failed(const Connection& connection, const Status& why, bool derived, StepTime now)
@@ -91,6 +93,7 @@ class StepCoordinator {
   std::vector<uint32_t> trace_edges_;                     // of the parts
   const bool names_tasks_;
   const bool is_traced_;
+  const bool traces_failures_;
   const std::shared_ptr<ChannelRendezvous> rendezvous_;
   ChannelHub& hub_;
   const StepTime deadline_;

@@ -156,7 +156,10 @@ void StepService::RunPart(const std::shared_ptr<Connection>& connection,
     steps_.erase(start.step);
   }
   if (reaction.kind != StepReaction::kAnswer) return;
-  if (reaction.status.ok() && start.trace.any()) {
+  if (start.trace.failures) {
+    // A trace that finds no room is missing; the step is what it would be without.
+    if (!how.told.empty()) PushTrace(connection, start, how.told).IgnoreError();
+  } else if (reaction.status.ok() && start.trace.any()) {
     reaction.status = PushTrace(connection, start, how.told);
     if (reaction.status.ok()) return;
   }
@@ -234,6 +237,7 @@ Result<Tensor> StepService::OnHead(Connection& connection, const TensorHead& hea
 void StepService::NoRoom(Connection& connection, const TensorHead& head, const Status& status) {
   const Status full = status.WithContext(StrCat("a value that ", connection.peer(), " sent"));
   if (const auto step = FindCoordinated(head.step); step && step->IsTrace(connection, head)) {
+    if (step->traces_failures()) return;
     return step->Failed(connection, full, false, Now());
   }
   StepReaction reaction;

@@ -109,7 +109,8 @@ class StepService : public ConnectionHandler {
       EXCLUDES(mutex_);
   Status RunPlan(const StartMessage& start, const std::shared_ptr<ChannelRendezvous>& rendezvous,
                  PartRun* how) EXCLUDES(mutex_);
-  // What the part tells of its run goes to its master, and says that it is done.
+  // What the part tells of its run goes to its master, and says that it is done where failures are
+  // not traced.
   Status PushTrace(const std::shared_ptr<Connection>& master, const StartMessage& start,
                    const std::string& told) const;
   std::shared_ptr<ChannelRendezvous> RendezvousOf(uint64_t step) REQUIRES(mutex_);

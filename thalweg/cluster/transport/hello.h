@@ -42,7 +42,9 @@ inline constexpr uint32_t kLastOfferField = 77'399;
 
 // Its parts can tell of their run (TraceWish) instead of DONE; 1 was: ahead of DONE.
 inline constexpr uint64_t kTracedSteps = 2;
-inline constexpr uint64_t kAllFeatures = kTracedSteps;
+// Also where they fail (TraceWish::failures).
+inline constexpr uint64_t kTracedFailures = 4;
+inline constexpr uint64_t kAllFeatures = kTracedSteps | kTracedFailures;
 
 uint64_t ThisProcess();
 std::string EncodeHello(const Hello& hello);

@@ -14,7 +14,8 @@ enum class Kind : uint8_t {
   kDone = 2,
   kFail = 3,
   kCancel = 4,
-  kTracedStart = 5,  // and what is to be told; 6 was a DONE behind it
+  kTracedStart = 5,   // and what is to be told; 6 was a DONE behind it
+  kWatchedStart = 7,  // and failures are traced
 };
 
 template <class T>
@@ -65,7 +66,9 @@ class Reader {
 struct Encoder {
   ControlBytes* out;
   void operator()(const StartMessage& m) const {
-    Put(out, m.trace.any() ? Kind::kTracedStart : Kind::kStart);
+    Put(out, !m.trace.any()     ? Kind::kStart
+             : m.trace.failures ? Kind::kWatchedStart
+                                : Kind::kTracedStart);
     Put(out, m.step);
     Put(out, m.lowest_open);
     Put(out, m.session);
@@ -99,7 +102,7 @@ Result<StepMessage> Checked(bool valid, StepMessage message, const char* what) {
   return InvalidArgument("a control message is no ", what, ": its length or a value is wrong");
 }
 
-Result<StepMessage> DecodeStart(Reader reader, bool traced) {
+Result<StepMessage> DecodeStart(Reader reader, Kind kind) {
   StartMessage m;
   bool valid = true;
   reader.Get(&m.step)
@@ -108,7 +111,8 @@ Result<StepMessage> DecodeStart(Reader reader, bool traced) {
       .Get(&m.plan)
       .Get(&m.incarnation)
       .Get(&m.time_left);
-  if (traced) {
+  if (kind != Kind::kStart) {
+    m.trace.failures = kind == Kind::kWatchedStart;
     reader.GetFlag(&m.trace.times).GetFlag(&m.trace.graphs).Get(&m.trace_edge);
     valid = m.trace.any();
   }
@@ -158,7 +162,8 @@ Result<StepMessage> DecodeStepMessage(std::string_view bytes) {
   switch (static_cast<Kind>(kind)) {
     case Kind::kStart:
     case Kind::kTracedStart:
-      return DecodeStart(reader, static_cast<Kind>(kind) == Kind::kTracedStart);
+    case Kind::kWatchedStart:
+      return DecodeStart(reader, static_cast<Kind>(kind));
     case Kind::kDone:
       return DecodeDone(reader);
     case Kind::kFail:

@@ -41,6 +41,9 @@ inline constexpr uint64_t NumberOfStep(uint64_t step) { return step & kMostStepN
 struct TraceWish {
   bool times = false;   // when each node ran, and what came from other tasks
   bool graphs = false;  // the graphs that ran
+  // Of a part that fails, too: ahead of its answer, DONE or FAIL, which does not wait for it to be
+  // possible. Only to a task that knows kTracedFailures.
+  bool failures = false;
   bool any() const { return times || graphs; }
   friend bool operator==(const TraceWish&, const TraceWish&) = default;
 };
@@ -53,7 +56,8 @@ struct StartMessage {
   uint64_t incarnation = 0;  // of the task that is asked, as its master knows it
   int64_t time_left = 0;     // nanoseconds; 0: no limit
   TraceWish trace = {};      // only to a task that knows kTracedSteps
-  uint32_t trace_edge = 0;   // on which it is told, as a vector of bytes, which stand for DONE
+  uint32_t trace_edge = 0;   // on which it is told, as a vector of bytes; they stand for DONE, but
+                             // where failures are traced
   friend bool operator==(const StartMessage&, const StartMessage&) = default;
 };
 struct DoneMessage {

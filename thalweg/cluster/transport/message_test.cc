@@ -19,6 +19,7 @@ std::vector<StepMessage> Samples() {
       StartMessage{.step = MakeStep(1, kMostStepNumber), .lowest_open = kMostStepNumber},
       StartMessage{.step = 9, .trace = {.times = true}, .trace_edge = 17},
       StartMessage{.step = 9, .trace = {.graphs = true}, .trace_edge = ~uint32_t{0}},
+      StartMessage{.step = 9, .trace = {.times = true, .failures = true}, .trace_edge = 3},
       DoneMessage{.step = 9},
       FailMessage{.step = 9, .derived = true, .code = Code::kAborted, .text = "restarted"},
       FailMessage{.step = 9, .derived = false, .code = Code::kInternal, .text = ""},
@@ -91,7 +92,7 @@ TEST(MessageTest, GarbageIsAnErrorOrAMessage) {
   for (int i = 0; i < 200'000; ++i) {
     std::string bytes(random() % 64, '\0');
     for (char& byte : bytes) byte = static_cast<char>(random());
-    if (!bytes.empty()) bytes[0] = static_cast<char>(random() % 6);
+    if (!bytes.empty()) bytes[0] = static_cast<char>(random() % 8);
     const Result<StepMessage> decoded = DecodeStepMessage(bytes);
     if (!decoded.ok()) continue;
     ++messages;

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "thalweg/base/first_error.h"
 #include "thalweg/cluster/peers/device_kernels.h"
 #include "thalweg/cluster/peers/loop_peers.h"
 #include "thalweg/graph/graph_proto.h"
@@ -359,6 +360,10 @@ Result<OwnedMessage> Worker::RunGraph(const Message& request, const WorkerCall& 
   OwnedMessage failed(Response::Descriptor());
   failed->SetInt(Response::kStatusCode, static_cast<int>(status.code()));
   failed->SetString(Response::kStatusErrorMessage, status.message());
+  // What was seen until then: TensorFlow's masters do not look.
+  if (const Message* seen = response->FindMessage(Response::kStepStats)) {
+    failed->Mutable(Response::kStepStats)->CopyFrom(*seen);
+  }
   return failed;
 }
 
@@ -442,8 +447,9 @@ Status Worker::RunTraced(const Message& options, const RegisteredGraph& graph,
   }
   if (!options.GetBool(pb::ExecutorOpts::kRecordTimeline)) return RunPart(graph, step, call);
   StepStats stats;
-  RETURN_IF_ERROR(RunPart(graph, step, call, &stats));
-  return StepStatsToMessage(stats, response->Mutable(Response::kStepStats));
+  Status status = RunPart(graph, step, call, &stats);
+  KeepFirstError(StepStatsToMessage(stats, response->Mutable(Response::kStepStats)), &status);
+  return status;
 }
 
 Status Worker::RunGraphInto(const Message& request, const WorkerCall& call, Message* response) {

@@ -40,10 +40,10 @@ Status Worker::RunByChannel(const RegisteredGraph& graph, ChannelRendezvous& ste
   StepStats stats;
   run.stats = &stats;
   step.NoteTransfers(&steps_.transfers());
-  RETURN_IF_ERROR(open.End(graph.plan->prepared->Run(run)));
+  Status status = open.End(graph.plan->prepared->Run(run));
   steps_.transfers().MoveTo(run.step_id, &stats);
-  how.told = EncodeStepStats(stats);
-  return OkStatus();
+  if (status.ok() || how.trace.failures) how.told = EncodeStepStats(stats);
+  return status;
 }
 
 }  // namespace thalweg

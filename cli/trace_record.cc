@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// `thalweg trace record`: traces of steps that a server runs for its clients.
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "file_commands.h"
+#include "file_work.h"
+#include "npy.h"
+#include "trace_words.h"
+
+namespace cli {
+namespace {
+
+struct RecordArgs {
+  std::string target;
+  std::string out = "step.pb";
+  std::string session, node;
+  int64_t steps = 1;
+  double slower_than = -1;  // seconds; below 0: no matter
+  double timeout = 60;      // seconds
+  int64_t max_bytes = int64_t{256} << 20;
+  bool failing = false, view = false, force = false;
+};
+
+using RecordingHandle = tw::internal::Handle<TwRecording, &tw_recording_free>;
+
+// "step.pb", or "step-1.pb", "step-2.pb" of several.
+std::vector<std::string> FileNames(const RecordArgs& args, size_t steps) {
+  if (args.steps == 1) return {args.out};
+  const std::filesystem::path out(args.out);
+  std::vector<std::string> names;
+  for (size_t i = 1; i <= steps; ++i) {
+    std::filesystem::path name = out;
+    name.replace_filename(out.stem().string() + "-" + std::to_string(i) + out.extension().string());
+    names.push_back(name.string());
+  }
+  return names;
+}
+
+std::string PageName(const RecordArgs& args) {
+  return std::filesystem::path(args.out).replace_extension(".html").string();
+}
+
+// Now, and not when a step that may never come again has been recorded.
+void CheckNames(const RecordArgs& args) {
+  std::vector<std::string> names = FileNames(args, static_cast<size_t>(args.steps));
+  if (args.view) names.push_back(PageName(args));
+  std::error_code ignored;
+  for (const std::string& name : names) {
+    if (!args.force && std::filesystem::exists(name, ignored)) {
+      throw FileError(name + ": the file is there already; --force replaces it");
+    }
+  }
+}
+
+std::string WhichSteps(const RecordArgs& args) {
+  const std::string which = Count(static_cast<uint64_t>(args.steps), "step");
+  const std::string slow = args.slower_than < 0 ? "" : DurationText(args.slower_than);
+  std::string text = slow.empty() && !args.failing ? "the next " + which
+                     : slow.empty()                ? which + " that fails"
+                     : !args.failing               ? which + " slower than " + slow
+                                     : which + " that fails or is slower than " + slow;
+  if (!args.node.empty()) text += " with " + args.node;
+  return text;
+}
+
+RecordingHandle Record(const RecordArgs& args) {
+  constexpr double kMillis = 1e3;
+  constexpr double kMicros = 1e6;
+  TwRecordOptions options;
+  tw_record_options_init(&options);
+  options.steps = args.steps;
+  if (args.slower_than >= 0) {
+    options.slower_than_us = static_cast<int64_t>(args.slower_than * kMicros);
+  }
+  options.failing = args.failing ? 1 : 0;
+  options.timeout_ms = static_cast<int64_t>(args.timeout * kMillis);
+  options.max_bytes = args.max_bytes;
+  options.session = args.session.c_str();
+  options.node = args.node.c_str();
+  std::fprintf(stderr, "recording %s of %s, for %s at most; Ctrl-C ends it\n",
+               WhichSteps(args).c_str(), args.target.c_str(), DurationText(args.timeout).c_str());
+  const tw::internal::StatusHolder status;
+  RecordingHandle recording(tw_trace_record(args.target.c_str(), &options, nullptr, status.c));
+  if (recording == nullptr) throw WorkError(status.Take().message());
+  return recording;
+}
+
+// Why there are fewer steps than were asked for; empty: there are not.
+std::string WhyFewer(const RecordArgs& args, const Json& report) {
+  const size_t found = report.at("steps").size();
+  if (static_cast<int64_t>(found) >= args.steps) return "";
+  const auto seen = report.at("seen").get<uint64_t>();
+  const auto open = report.at("open").get<uint64_t>();
+  std::string text = Count(found, "step") + " of " + std::to_string(args.steps) + " recorded: ";
+  if (const auto large = report.at("too_large_bytes").get<double>(); large > 0) {
+    return text + "the next trace has " + BytesText(large) + ", and " +
+           BytesText(static_cast<double>(args.max_bytes)) +
+           " are kept of all (--max-bytes, up to 1 GiB)";
+  }
+  text += "within " + DurationText(args.timeout) + " ";
+  if (seen == 0) {
+    return text + "no step" + (args.node.empty() ? "" : " with " + args.node) + " began at " +
+           args.target +
+           "; the task that clients have as their target records (`thalweg top` shows which has "
+           "steps), and partial runs are not recorded";
+  }
+  text += Count(seen, "step") + " began there";
+  if (open > 0) {
+    text += ", of which " + std::to_string(open) +
+            " had not ended (`thalweg debug dump` says for what they wait)";
+  }
+  return text;
+}
+
+void SayStep(const std::string& file, const Json& step) {
+  std::printf("%s: %s, step %s of session %s, %s\n", file.c_str(),
+              BytesText(step.at("bytes").get<double>()).c_str(), step.at("id").dump().c_str(),
+              step.at("session").get<std::string>().c_str(), TimeWords(step.at("nanos")).c_str());
+  if (const auto code = step.at("code").get<int>(); code != 0) {
+    std::printf("  failed: %s: %s\n", tw_code_name(static_cast<TwCode>(code)),
+                step.at("error").get<std::string>().c_str());
+  }
+  for (const Json& task : step.at("silent")) {
+    std::printf(
+        "  nothing is known of %s: it ended, was cut off, or cannot tell of a step that "
+        "fails\n",
+        task.get<std::string>().c_str());
+  }
+}
+
+void RecordTrace(const RecordArgs& args) {
+  CheckNames(args);
+  const RecordingHandle recording = Record(args);
+  const Json report =
+      GetJson([&](TwStatus* status) { return tw_recording_report(recording.get(), status); });
+  const Json& steps = report.at("steps");
+  const std::string why = WhyFewer(args, report);
+  if (steps.empty()) throw WorkError(why);
+  const std::vector<std::string> files = FileNames(args, steps.size());
+  for (size_t i = 0; i < steps.size(); ++i) {
+    size_t size = 0;
+    const void* const bytes =
+        tw_recording_metadata(recording.get(), static_cast<int64_t>(i), &size);
+    KeepFile(files[i], {static_cast<const char*>(bytes), size}, args.force);
+    SayStep(files[i], steps[i]);
+  }
+  if (!why.empty()) std::fprintf(stderr, "thalweg: %s\n", why.c_str());
+  try {
+    constexpr size_t kStalls = 3;
+    std::puts("");
+    ShowTraceHead(files, kStalls);
+    if (args.view) WritePage(files, PageName(args), args.force);
+  } catch (const WorkError& e) {  // of a step whose tasks told nothing
+    std::fprintf(stderr, "thalweg: %s\n", e.what());
+  }
+}
+
+}  // namespace
+
+void AddTraceRecord(CLI::App& trace) {
+  const auto args = std::make_shared<RecordArgs>();
+  CLI::App* const verb = trace.add_subcommand(
+      "record",
+      "Records steps that a server runs for its clients, over all tasks, without changing the "
+      "program");
+  verb->add_option("TARGET", args->target,
+                   "grpc://HOST:PORT of the task that clients have as their target")
+      ->required();
+  verb->add_option("-o,--out", args->out, "The file (step.pb); of several step-1.pb, step-2.pb");
+  verb->add_option("--steps", args->steps, "How many (1)")->check(CLI::Range(1, 10'000));
+  const std::map<std::string, double> units = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}};
+  const auto add_time = [&](const char* name, double* to, const char* what) {
+    return verb->add_option(name, *to, what)
+        ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE, "TIME"));
+  };
+  add_time("--slower-than", &args->slower_than,
+           "Only steps that take longer, as 50ms or 2s; each is traced until then, and thrown away")
+      ->check(CLI::NonNegativeNumber);
+  verb->add_flag("--failing", args->failing,
+                 "Only steps that end with an error, with what was seen until then");
+  add_time("--timeout", &args->timeout, "How long to wait for them, as 30s or 10min (60s)")
+      ->check(CLI::Range(0.001, 86400.0));
+  verb->add_option("--node", args->node, "Only steps that fetch this tensor or run this node");
+  verb->add_option("--session", args->session, "Only steps of the session of this handle");
+  verb->add_option("--max-bytes", args->max_bytes, "Of all traces, as 64MB; at most 1GB (256MB)")
+      ->transform(CLI::AsSizeValue(false));
+  verb->add_flag("--view", args->view, "Also writes the page of `thalweg trace view`");
+  verb->add_flag("--force", args->force, "Replaces files that are there");
+  verb->callback([args] { RecordTrace(*args); });
+}
+
+}  // namespace cli
