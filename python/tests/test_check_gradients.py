@@ -72,6 +72,18 @@ def test_an_overridden_gradient_is_named():
 
 
 def test_one_of_several_readers_is_blamed():
+    @tw.RegisterGradient("HalfAsMuch")
+    def _half(op, grad):
+        return 0.5 * grad / op.inputs[0]
+    x = tw.placeholder(tw.float64, [3], name="x")
+    h = tw.square(x, name="h")
+    with tw.get_default_graph().gradient_override_map({"Log": "HalfAsMuch"}):
+        bad = tw.log(h, name="bad")
+    found = check(tw.reduce_sum(bad + tw.sqrt(h, name="root") + h * 2.0), [x], {x: [1.0, 2.0, 3.0]})
+    assert not found.ok and [op.name for op in found.path] == ["h"] and [op.name for op in found.operations] == ["bad"], str(found)
+
+
+def test_a_custom_gradient_beside_a_right_one():
     @tw.custom_gradient
     def wrong(x):
         return tw.square(x, name="wrong"), lambda dy: dy * x

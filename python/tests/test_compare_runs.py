@@ -56,6 +56,18 @@ def test_one_machine_equals_a_cluster():
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("resource", [False, True])
+def test_both_begin_from_the_variables_of_the_first(resource):
+    w = tw.get_variable("w", initializer=[1.0, 2.0], use_resource=resource)
+    other = w.assign([5.0, 6.0])
+    y = tw.reduce_sum(w * 2.0)
+    with tw.Session() as a, tw.Session() as b, tw.Session() as empty:
+        a.run(w.initializer)
+        b.run([w.initializer, other.op])
+        assert tw.debugging.compare_runs(a, b, y).ok and tw.debugging.compare_runs(a, empty, y).ok
+        assert b.run(y) == empty.run(y) == 6
+
+
 def test_tasks_of_a_cluster():
     workers, _ = create_local_cluster(1, 1)
     with tw.device("/job:ps/task:0"):

@@ -60,6 +60,9 @@ def test_bools_and_complex_numbers_and_nothing():
     assert found["b:0"].mean == 0.5 and found["c:0"].mean is None and found["c:0"].shape == (1,)
     assert found["e:0"].size == 0 and found["e:0"].min is None and found["e:0"].shape == (0, 2)
     assert found["n:0"].nans == 1 and found["n:0"].min is None
+    with tw.Session() as session:
+        both = tw.debugging.tensor_statistics(session, tw.identity([np.inf, -np.inf, 1.0], name="i"))["i:0"]
+    assert (both.infinities, both.min, both.max) == (2, 1, 1)
     assert "nan" not in found.json().lower().replace('"nans"', "")
 
 
