@@ -38,6 +38,8 @@ struct RunArgs {
   std::string out;                   // FILE.npz; empty: a line for each value
   std::string record;                // FILE.npz of feeds and values, for `verify`; empty: none
   std::string trace;                 // RunMetadata of the step, for `thalweg trace`; empty: none
+  bool statistics = false;           // of all tensors that can be recorded, in place of values
+  bool json = false;                 // those for programs
   bool map_weights = false;
   int threads = -1;
 };
@@ -58,7 +60,13 @@ struct VerifyArgs {
   std::string model;
   std::vector<std::string> tags;
   std::string signature;
-  std::string reference;  // FILE.npz: in.NAME and out.NAME
+  std::string reference;           // FILE.npz: in.NAME and out.NAME; empty: recorded by `against`
+  std::string against;             // threads=N, device=NAME, passes=LIST, build=PATH, framework=...
+  std::string python = "python3";  // that has the framework
+  std::vector<std::string> feeds;  // NAME=FILE.npy; other inputs are random
+  std::vector<std::string> shapes;  // NAME=1,224,224,3: of random inputs
+  int64_t batch = 2;                // rows of random inputs that leave it open
+  uint64_t seed = 0;
   double atol = 1e-6;
   double rtol = 1e-4;
   bool json = false;

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "file_work.h"
+#include "given_inputs.h"
 #include "thalweg/model.h"
 
 namespace cli {
@@ -85,32 +86,6 @@ void PrintOperations(const Json& model) {
   }
   const std::string unknown = model.at("unknown_operations").get<std::string>();
   if (!unknown.empty()) std::printf("unknown operations: %s\n", unknown.c_str());
-}
-
-struct GivenShape {
-  std::string input;
-  std::vector<int64_t> dims;
-};
-
-// "x=1,224,224,3"; a dimension that is open is -1 or ?.
-GivenShape ParseGivenShape(const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw WorkError("--shape needs NAME=1,224,224,3, got '" + text + "'");
-  }
-  GivenShape shape{text.substr(0, equals), {}};
-  size_t at = equals + 1;
-  while (at < text.size()) {
-    const size_t end = std::min(text.find(',', at), text.size());
-    const std::string dim = text.substr(at, end - at);
-    char* rest = nullptr;
-    shape.dims.push_back(dim == "?" ? -1 : std::strtoll(dim.c_str(), &rest, 10));
-    if (dim.empty() || (rest != nullptr && *rest != 0)) {
-      throw WorkError("--shape needs NAME=1,224,224,3, got '" + text + "'");
-    }
-    at = end + 1;
-  }
-  return shape;
 }
 
 // Points into the shapes.

@@ -5,6 +5,8 @@
 
 #include "commands.h"
 #include "file_commands.h"
+#include "file_work.h"
+#include "other_ways.h"
 #include "thalweg/c_api.h"
 
 namespace {
@@ -153,6 +155,14 @@ void AddRun(CLI::App& app, cli::RunArgs& args) {
   run->add_option("--trace", args.trace, "FILE.pb for what ran when, for `thalweg trace`")
       ->excludes("--record")
       ->excludes("--fetch");
+  CLI::Option* const statistics =
+      run->add_flag("--statistics", args.statistics,
+                    "Bounds, mean, zeros, NaN and infinities of all tensors of the step")
+          ->excludes("--out")
+          ->excludes("--fetch")
+          ->excludes("--record")
+          ->excludes("--trace");
+  run->add_flag("--json", args.json, "Statistics for programs")->needs(statistics);
   run->add_flag("--map-weights", args.map_weights,
                 "Large weights are pages of their files, not read before they are used");
   run->add_option("--threads", args.threads, "-1: one a core; 0: none besides the caller's")
@@ -178,12 +188,34 @@ void AddConvert(CLI::App& app, cli::ConvertArgs& args) {
 
 void AddVerify(CLI::App& app, cli::VerifyArgs& args) {
   CLI::App* const verify = app.add_subcommand(
-      "verify", "Runs recorded feeds and names the first node whose value is not the recorded one");
+      "verify",
+      "Names the first node whose value is not the recorded one, or not that of another way to "
+      "run the model");
   verify->add_option("MODEL", args.model, kModel)->required();
-  verify
-      ->add_option("--reference", args.reference,
-                   "FILE.npz of arrays in.NAME and out.NAME: names of the signature, or tensors")
-      ->required();
+  CLI::Option_group* const with = verify->add_option_group("With what it is compared");
+  with->add_option("--reference", args.reference,
+                   "FILE.npz of arrays in.NAME and out.NAME: names of the signature, or tensors");
+  CLI::Option* const against = with->add_option(
+      "--against", args.against,
+      "threads=N, in all; device=NAME; passes=LIST, as none or -cse; build=PATH of another thalweg "
+      "program or package; framework=tensorflow");
+  against->check([](const std::string& text) -> std::string {
+    try {
+      cli::ParseOtherWay(text);
+      return "";
+    } catch (const cli::WorkError& e) {
+      return e.what();
+    }
+  });
+  with->require_option(1);
+  verify->add_option("--python", args.python, "That has TensorFlow (python3)")->needs(against);
+  verify->add_option("--feed", args.feeds, "NAME=FILE.npy, with --against; other inputs are random")
+      ->needs(against);
+  verify->add_option("--shape", args.shapes, "NAME=1,224,224,3: of a random input")->needs(against);
+  verify->add_option("--batch", args.batch, "Dimensions of random inputs that are left open (2)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->needs(against);
+  verify->add_option("--seed", args.seed, "Of random inputs (0)")->needs(against);
   verify->add_option("--tags", args.tags, kTags)->delimiter(',');
   verify->add_option("--signature", args.signature, "By default serving_default, or the only one");
   verify->add_option("--atol", args.atol, "Absolute tolerance of floating-point numbers (1e-6)")

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "npy.h"
@@ -115,6 +116,117 @@ TEST_F(ModelVerbsTest, VerifyNamesTheFirstDifference) {
   WriteNpz(Path("none.npz"), {});
   EXPECT_EQ(Run("verify " + Path("model.pb") + " --reference " + Path("none.npz")), 1);
   EXPECT_THAT(output, HasSubstr("no array is called 'out.NAME'"));
+}
+
+// A program in place of another build: where its fourth argument says it writes what it has
+// recorded, which is a file that lies there already.
+std::string Impostor(const std::string& path, const std::string& recorded) {
+  WriteFile(path, "#!/bin/sh\ncp " + recorded + " \"$4\"\n");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path;
+}
+
+TEST_F(ModelVerbsTest, VerifyAgainstOtherWays) {
+  const std::string verify = "verify " + Path("model.pb") + " --against ";
+  for (const std::string& way : std::vector<std::string>{
+           "threads=1", "threads=3", "passes=none", "passes=-cse", "device=/device:CPU:1",
+           "device=/cpu:0", "build=" + std::string(THALWEG_COMMAND)}) {
+    ASSERT_EQ(Run(verify + way), 0) << output;
+    EXPECT_EQ(output, "5 values compared: the same\n") << way;
+  }
+  ASSERT_EQ(Run(verify + "threads=1 --json --seed 3 --batch 5" + Fed()), 0) << output;
+  const auto json = nlohmann::json::parse(output);
+  EXPECT_EQ(json.at("outputs").at("same"), true);
+  EXPECT_EQ(json.at("outputs").at("values").size(), 1u);
+  EXPECT_EQ(json.at("values").size(), 5u);
+}
+
+TEST_F(ModelVerbsTest, VerifyAgainstNamesTheNode) {
+  ASSERT_EQ(Run("run " + Path("model.pb") + Fed() + " --record " + Path("r.npz")), 0) << output;
+  NamedArrays recorded = ReadNpz(Path("r.npz"));
+  for (auto& [name, array] : recorded) {
+    if (name == "out.scaled:0") array = tw::Tensor::Of<float>({40, 120, -359.5f, -1080}, {2, 2});
+  }
+  WriteNpz(Path("r.npz"), recorded);
+  const std::string build = Impostor(Path("build"), Path("r.npz"));
+  EXPECT_EQ(Run("verify " + Path("model.pb") + " --against build=" + build + Fed()), 1);
+  EXPECT_THAT(output, HasSubstr("first difference: Mul 'scaled:0': 1 element differ, by at most "));
+  EXPECT_THAT(output, HasSubstr("  computed from MatMul 'm:0': the same\n"));
+  EXPECT_THAT(output, HasSubstr("model.pb: values differ from those of build="));
+  // A framework's Python is given the program that records, the model, the file and the feeds.
+  WriteFile(Path("python"),
+            "#!/bin/sh\n[ \"$1\" = -c ] && [ \"$3\" = " + Path("model.pb") +
+                " ] || exit 7\ncase \"$2\" in *'Records what a model computes'*) ;; *) exit 8;; "
+                "esac\ncp " +
+                Path("r.npz") + " \"$4\"\n");
+  std::filesystem::permissions(Path("python"), std::filesystem::perms::owner_all);
+  const std::string framework = "verify " + Path("model.pb") + " --against framework=tensorflow";
+  EXPECT_EQ(Run(framework + " --python " + Path("python")), 1);
+  EXPECT_THAT(output, HasSubstr("first difference: Mul 'scaled:0'"));
+  EXPECT_EQ(Run(framework + " --python " + Path("python") + " --atol 1000"), 0) << output;
+}
+
+TEST_F(ModelVerbsTest, VerifyAgainstARandomOperation) {
+  tw::Environment environment = tw::Environment::Create({.threads = 0}).OrThrow();
+  tw::Graph g(environment);
+  const tw::Output x = g.Placeholder("x", tw::kFloat, {-1, 2});
+  const tw::Output noise =
+      g.Op("RandomUniform", {g.Op("Shape", {x}, {}, "shape")}, {{"dtype", tw::kFloat}}, "noise");
+  g.Op("Add", {x, noise}, {}, "y");
+  WriteFile(Path("random.pb"), g.Export().OrThrow());
+  EXPECT_EQ(Run("verify " + Path("random.pb") + " --against threads=1"), 1);
+  EXPECT_THAT(output, HasSubstr("first difference: RandomUniform 'noise:0': 4 elements differ"));
+}
+
+TEST_F(ModelVerbsTest, VerifyAgainstSaysWhatIsWrong) {
+  const std::string verify = "verify " + Path("model.pb");
+  EXPECT_EQ(Run(verify), 2);
+  EXPECT_EQ(Run(verify + " --against threads=1 --reference r.npz"), 2);
+  for (const std::string way :
+       {"threads", "threads=0", "threads=x", "device=", "speed=1", "framework=torch", ""}) {
+    EXPECT_EQ(Run(verify + " --against '" + way + "'"), 2) << output;
+    EXPECT_THAT(output, HasSubstr("--against")) << way;
+  }
+  EXPECT_EQ(Run(verify + " --reference r.npz --seed 1"), 2);
+  EXPECT_EQ(Run(verify + " --against passes=-nothing"), 1);
+  EXPECT_THAT(output, HasSubstr("nothing"));
+  EXPECT_EQ(Run(verify + " --against device=/device:GPU:3"), 1);
+  EXPECT_THAT(output, HasSubstr("there is no device '/device:GPU:3', but /job:localhost"));
+  EXPECT_EQ(Run(verify + " --against build=/nowhere"), 1);
+  EXPECT_THAT(output,
+              HasSubstr("/nowhere: expected a thalweg program, or the folder of a package"));
+  EXPECT_EQ(Run(verify + " --against framework=tensorflow --python /nowhere/python"), 1);
+  EXPECT_THAT(output, HasSubstr("/nowhere/python: it cannot be run: No such file or directory"));
+  EXPECT_EQ(Run(verify + " --against framework=tensorflow --python false"), 1);
+  EXPECT_THAT(output, HasSubstr("false: it failed with status 1"));
+  EXPECT_EQ(Run(verify + " --against threads=1 --shape z=1"), 1);
+  EXPECT_THAT(output, HasSubstr("--shape names 'z'; the signature is serving_default(x) -> y"));
+}
+
+TEST_F(ModelVerbsTest, RandomInputsNeedTypesAndRanks) {
+  tw::Environment environment = tw::Environment::Create({.threads = 0}).OrThrow();
+  tw::Graph g(environment);
+  g.Op("Identity", {g.Op("Placeholder", {}, {{"dtype", tw::kString}}, "text")}, {}, "t");
+  WriteFile(Path("text.pb"), g.Export().OrThrow());
+  EXPECT_EQ(Run("verify " + Path("text.pb") + " --against threads=1"), 1);
+  EXPECT_THAT(output, HasSubstr("input 'text' has an unknown rank; say its shape: --shape text="));
+  EXPECT_EQ(Run("verify " + Path("text.pb") + " --against threads=1 --shape text=2"), 1);
+  EXPECT_THAT(output, HasSubstr("input 'text' has a type of which there are no random values"));
+}
+
+TEST_F(ModelVerbsTest, RunTellsStatistics) {
+  const std::string run = "run " + Path("model.pb") + Fed() + " --statistics";
+  ASSERT_EQ(Run(run), 0) << output;
+  EXPECT_THAT(output, ::testing::ContainsRegex("tensor +type +shape +min +max +mean"));
+  EXPECT_THAT(output, ::testing::ContainsRegex("\n *y:0 +float32 +\\[2,2\\] +0 +120 +40 "));
+  EXPECT_LT(output.find("m:0"), output.find("scaled:0"));
+  EXPECT_LT(output.find("scaled:0"), output.find("y:0"));
+  ASSERT_EQ(Run(run + " --json"), 0) << output;
+  const auto json = nlohmann::json::parse(output);
+  EXPECT_EQ(json.back().at("tensor"), "y:0");
+  EXPECT_EQ(json.back().at("statistics").at("zeros"), 2);
+  EXPECT_EQ(Run(run + " --out " + Path("o.npz")), 2);
+  EXPECT_EQ(Run("run " + Path("model.pb") + Fed() + " --json"), 2);
 }
 
 TEST_F(ModelVerbsTest, InspectTellsTheCosts) {

@@ -6,7 +6,9 @@
 
 #include "commands.h"
 #include "file_work.h"
+#include "given_inputs.h"
 #include "npy.h"
+#include "recording.h"
 #include "thalweg/model.h"
 
 namespace cli {
@@ -30,54 +32,6 @@ std::string Described(const tw::Tensor& tensor) {
   std::string text = TypeName(tensor.dtype()) + " [";
   for (int64_t d : tensor.shape()) text += (text.back() == '[' ? "" : ",") + std::to_string(d);
   return text + "]";
-}
-
-Named ReadFeeds(const std::vector<std::string>& given) {
-  Named feeds;
-  for (const std::string& feed : given) {
-    const size_t equals = feed.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw FileError("--feed needs NAME=FILE.npy, got '" + feed + "'");
-    }
-    feeds.emplace_back(feed.substr(0, equals), ReadNpy(feed.substr(equals + 1)));
-  }
-  return feeds;
-}
-
-// Only what the fetches need.
-Named RunFetches(const tw::Model& model, const tw::ModelSignature& signature, const Named& feeds,
-                 const std::vector<std::string>& fetches) {
-  std::vector<const char*> fed;
-  std::vector<TwTensor*> values, results(fetches.size());
-  for (const auto& [name, value] : feeds) {
-    fed.push_back(name.c_str());
-    values.push_back(value.c());
-  }
-  const int32_t place = tw_model_find_signature(model.c(), signature.name.c_str(), nullptr);
-  tw::internal::StatusHolder status;
-  tw_model_fetch(model.c(), place, nullptr, fed.data(), values.data(),
-                 static_cast<int32_t>(fed.size()), Pointers(fetches).data(),
-                 static_cast<int32_t>(fetches.size()), results.data(), status.c);
-  status.Take().OrThrow();
-  Named arrays;
-  for (size_t i = 0; i < results.size(); ++i) arrays.emplace_back(fetches[i], results[i]);
-  return arrays;
-}
-
-// Feeds, and every tensor of the step that can be recorded, under the names that `verify` reads.
-void Record(const tw::Model& model, const tw::ModelSignature& signature, const Named& feeds,
-            const std::string& path) {
-  const Json names = GetJson([&](TwStatus* status) -> TwBuffer* {
-    const int32_t place = tw_model_find_signature(model.c(), signature.name.c_str(), status);
-    return place < 0 ? nullptr : tw_model_recordable(model.c(), place, status);
-  });
-  NamedArrays recorded;
-  for (const auto& [name, value] : feeds) recorded.emplace_back("in." + name, value);
-  for (const auto& [name, value] :
-       RunFetches(model, signature, feeds, names.get<std::vector<std::string>>())) {
-    if (HasNpyType(value.dtype())) recorded.emplace_back("out." + name, value);
-  }
-  WriteNpz(path, recorded);
 }
 
 Named RunAll(const tw::Model& model, const tw::ModelSignature& signature, const Named& feeds) {
@@ -124,6 +78,29 @@ Named RunChosen(const tw::Model& model, const tw::ModelSignature& signature, con
   return RunAll(model, signature, feeds);
 }
 
+// What the tensors of a step are like.
+void PrintStatistics(const Named& arrays, bool as_json) {
+  Json all = Json::array();
+  TextTable table(
+      {"tensor", "type", "shape", "min", "max", "mean", "deviation", "zeros", "NaN", "infinite"});
+  for (const auto& [name, value] : arrays) {
+    Json one{{"tensor", name}};
+    one.update(GetJson([&](TwStatus* status) { return tw_tensor_statistics(value.c(), status); }));
+    const Json& numbers = one.at("statistics");
+    const auto text = [&](const char* key) {
+      return numbers.contains(key) ? NumberText(numbers.at(key)) : std::string("-");
+    };
+    table.Add({name, one.at("dtype"), ShapeText(one.at("shape")), text("min"), text("max"),
+               text("mean"), text("deviation"), text("zeros"), text("nans"), text("infinities")});
+    all.push_back(std::move(one));
+  }
+  if (as_json) {
+    PrintJson(all);
+  } else if (!table.empty()) {
+    std::fputs(table.Text().c_str(), stdout);
+  }
+}
+
 }  // namespace
 
 void Run(const RunArgs& args) {
@@ -134,11 +111,16 @@ void Run(const RunArgs& args) {
   const Named feeds = ReadFeeds(args.feeds);
   tw::Result<tw::ModelSignature> found = model.Signature(args.signature);
   // Tensors of a graph have names also where it has no signature.
-  const bool is_needed = args.fetches.empty() || !args.signature.empty() || !args.record.empty();
+  const bool is_needed =
+      args.fetches.empty() || !args.signature.empty() || !args.record.empty() || args.statistics;
   if (!found.ok() && is_needed) found.status().OrThrow();
   const tw::ModelSignature signature = found.ok() ? found.value() : tw::ModelSignature();
   if (!args.record.empty()) {
-    Record(model, signature, feeds, args.record);
+    WriteNpz(args.record, RecordStep(model, signature, feeds));
+    return;
+  }
+  if (args.statistics) {
+    PrintStatistics(RunFetches(model, signature, feeds, Recordable(model, signature)), args.json);
     return;
   }
   const Named arrays = RunChosen(model, signature, feeds, args);

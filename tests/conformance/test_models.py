@@ -136,3 +136,6 @@ def test_a_record_of_each_release_is_verified(tmp_path):
         found = tw.load(folder + "/frozen.pb").verify(inputs, values)
         assert found["same"], found
         assert len(values) > 5 and "z:0" in values
+        done = subprocess.run([sys.executable, "-m", "thalweg", "verify", folder + "/frozen.pb", "--against", "framework=tensorflow", "--python", python,
+                               "--feed", f"x={tmp_path}/x.npy"], timeout=300, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 0 and done.stdout.endswith(" compared: the same\n"), done.stdout + done.stderr

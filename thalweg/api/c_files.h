@@ -24,6 +24,8 @@ TW_EXPORT TwBuffer* tw_checkpoint_list(const TwCheckpoint* checkpoint, TwStatus*
 /* One tensor: dtype, shape, statistics, its first `limit` values (below 0: all). */
 TW_EXPORT TwBuffer* tw_checkpoint_show(const TwCheckpoint* checkpoint, const char* name,
                                        int64_t limit, TwStatus* status);
+/* Of any tensor: dtype, shape, statistics. */
+TW_EXPORT TwBuffer* tw_tensor_statistics(const TwTensor* tensor, TwStatus* status);
 /* What only one has, other types and shapes, values with |a - b| > atol + rtol * |b|. */
 TW_EXPORT TwBuffer* tw_checkpoint_compare(const char* a, const char* b, double atol, double rtol,
                                           TwProgress progress, void* context, TwStatus* status);

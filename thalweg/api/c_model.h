@@ -25,6 +25,10 @@ typedef struct TwModelOptions {
    * processes and not read before they are used. Who writes into such a file ends later runs with
    * DATA_LOSS; another file may take its name. Sets a handler of SIGBUS in the process. */
   int32_t map_weights;
+  const char* passes; /* as TwSessionOptions' */
+  /* "/device:CPU:1", of the environment: where all nodes go that have a kernel there. NULL or "":
+   * as sessions place without a word. */
+  const char* device;
 } TwModelOptions;
 /* Reads the model, checks and restores its variables, fills its tables; the files may go then. A
  * graph that says nothing of signatures has one, "serving_default": its placeholders and what is

@@ -90,6 +90,13 @@ TwBuffer* tw_checkpoint_show(const TwCheckpoint* checkpoint, const char* name, i
   });
 }
 
+TwBuffer* tw_tensor_statistics(const TwTensor* tensor, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    RETURN_IF_ERROR(RequireAll({{"tensor", tensor}}));
+    return NewBuffer(DescribeTensor(tensor->tensor));
+  });
+}
+
 TwEventFile* tw_event_file_new(const char* folder, const char* suffix, TwStatus* status) {
   return GuardPointer<TwEventFile>(status, [&]() -> Result<TwEventFile*> {
     RETURN_IF_ERROR(RequireAll({{"folder", folder}, {"suffix", suffix}}));

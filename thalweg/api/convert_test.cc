@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/model.h"
@@ -189,6 +190,34 @@ TEST_F(ConvertTest, TheFirstDifferenceIsNamedWithItsInputs) {
                                "\"differing\": 1, \"max_abs\": 1, "));
   EXPECT_THAT(found, HasSubstr("\"found\": 9, \"expected\": 8, \"inputs\": [0]}"));
   EXPECT_THAT(found, HasSubstr("\"same\": true, \"differing\": 1, \"max_abs\": 0.00"));
+}
+
+TEST_F(ConvertTest, AModelOnADeviceAndWithoutPasses) {
+  LoadText("model.pbtxt",
+           NodeText("x", "Placeholder", "", kFloatType) + NodeText("y", "Neg", "input: 'x' "));
+  const tw::Environment two = tw::Environment::Create({.threads = 0, .cpu_devices = 2}).OrThrow();
+  const auto load = [&](const std::string& device, const std::string& passes) {
+    return tw::Model::Load(two, Path("model.pbtxt"), {.passes = passes, .device = device});
+  };
+  const tw::Model there = load("/cpu:1", "none").OrThrow();
+  tw::internal::StatusHolder status;
+  EXPECT_THAT(TakeJson(tw_session_explain_placement(tw_model_session(there.c()), "y", status.c)),
+              HasSubstr("device:CPU:1"));
+  EXPECT_EQ(there.Run({{"x", tw::Tensor::Scalar(3.0f)}}).OrThrow().at("y").scalar<float>(), -3);
+  EXPECT_THAT(load("/gpu:0", "").status().message(),
+              HasSubstr("model.pbtxt: there is no device '/gpu:0', but /job:localhost"));
+  EXPECT_THAT(load("/cpu:x", "").status().message(), HasSubstr("/cpu:x"));
+  EXPECT_THAT(load("", "-nothing").status().message(), HasSubstr("nothing"));
+}
+
+TEST_F(ConvertTest, WhatATensorIsLike) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const tw::Tensor x = tw::Tensor::Of<float>({0, 4, nan, -1}, {2, 2});
+  EXPECT_EQ(TakeJson(tw_tensor_statistics(x.c(), nullptr)),
+            "{\"dtype\": \"float32\", \"shape\": [2, 2], \"statistics\": {\"min\": -1, \"max\": 4, "
+            "\"mean\": 1, \"deviation\": 2.160246899469287, \"zeros\": 1, \"nans\": 1, "
+            "\"infinities\": 0}}");
+  EXPECT_EQ(tw_tensor_statistics(nullptr, nullptr), nullptr);
 }
 
 TEST_F(ConvertTest, CostsOfABatch) {

@@ -59,6 +59,8 @@ struct ModelOptions {
   bool without_weights = false;     // to look at: variables are not restored, tables not filled
   const TwRunOptions* options = nullptr;  // of the restore: a timeout, a cancellation
   bool map_weights = false;               // large ones are pages of their files (c_model.h)
+  std::string passes{};  // of its session, to switch off and on: "none", "-cse"
+  std::string device{};  // of all nodes that have a kernel there: "/device:CPU:1"; "": any
 };
 
 struct ConvertOptions {
@@ -86,6 +88,8 @@ class Model {
     c.without_weights = options.without_weights ? 1 : 0;
     c.run_options = options.options;
     c.map_weights = options.map_weights ? 1 : 0;
+    c.passes = options.passes.c_str();
+    c.device = options.device.c_str();
     internal::StatusHolder status;
     TwModel* made = tw_model_load(environment.c(), path.c_str(), &c, status.c);
     if (made == nullptr) return status.Take();

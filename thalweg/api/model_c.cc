@@ -83,6 +83,8 @@ Result<TwModel*> LoadModel(TwEnvironment* environment, const char* path,
   wanted.restore = given.without_weights == 0;
   wanted.run = OptionsFor(given.run_options);
   wanted.map_weights = given.map_weights != 0;
+  if (given.passes != nullptr) wanted.session.passes = given.passes;
+  if (given.device != nullptr) wanted.device = given.device;
   ASSIGN_OR_RETURN(const std::shared_ptr<Model> model,
                    Model::Load(EnvironmentOf(environment), path, wanted));
   std::string tags;

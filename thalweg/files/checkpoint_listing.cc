@@ -23,7 +23,23 @@ void AppendStatistics(JsonWriter& json, const Tensor& value) {
   json.EndObject();
 }
 
+// In the object that is open.
+void AppendKindAndStatistics(JsonWriter& json, const Tensor& value) {
+  json.Key("dtype").Text(DTypeName(value.dtype())).Key("shape");
+  AppendShapeJson(json, value.shape());
+  json.Key("statistics");
+  AppendStatistics(json, value);
+}
+
 }  // namespace
+
+std::string DescribeTensor(const Tensor& value) {
+  JsonWriter json;
+  json.BeginObject();
+  AppendKindAndStatistics(json, value);
+  json.EndObject();
+  return json.Take();
+}
 
 void AppendShapeJson(JsonWriter& json, const Shape& shape) {
   json.BeginList();
@@ -61,11 +77,8 @@ Result<std::string> ShowTensor(const CheckpointReader& reader, const std::string
   const AllocatorPtr allocator = MakeCpuAllocator();
   ASSIGN_OR_RETURN(const Tensor value, reader.Read(name, *allocator));
   JsonWriter json;
-  json.BeginObject().Key("name").Text(name).Key("dtype").Text(DTypeName(value.dtype()));
-  json.Key("shape");
-  AppendShapeJson(json, value.shape());
-  json.Key("statistics");
-  AppendStatistics(json, value);
+  json.BeginObject().Key("name").Text(name);
+  AppendKindAndStatistics(json, value);
   json.Key("values").BeginList();
   const int64_t n = value.num_elements();
   for (int64_t i = 0; i < (limit < 0 ? n : std::min(n, limit)); ++i) {

@@ -26,6 +26,8 @@ std::string ListCheckpoint(const CheckpointReader& reader, const std::string& pa
 // The first `limit` elements; below 0: all.
 Result<std::string> ShowTensor(const CheckpointReader& reader, const std::string& name,
                                int64_t limit);
+// {"dtype", "shape", "statistics": {...}} of any tensor.
+std::string DescribeTensor(const Tensor& value);
 
 // [2, 3]
 void AppendShapeJson(JsonWriter& json, const Shape& shape);

@@ -13,12 +13,24 @@
 namespace thalweg {
 namespace {
 
+Status CheckDevice(const std::string& device, const Environment& environment) {
+  if (device.empty()) return OkStatus();
+  ASSIGN_OR_RETURN(const DeviceName asked, DeviceName::Parse(device));
+  std::string there;
+  for (const auto& one : environment.devices()) {
+    if (asked.Admits(one->name())) return OkStatus();
+    there += StrCat(there.empty() ? "" : ", ", one->full_name());
+  }
+  return InvalidArgument("there is no device '", device, "', but ", there);
+}
+
 // The message without what is not known, added to the graph.
 Status Import(const ModelFiles& files, const UnknownOperations& unknown, Environment& environment,
-              Graph& graph) {
+              const std::string& device, Graph& graph) {
   ImportOptions options;
   options.allocator = environment.allocator().get();
   options.clear_devices = true;  // those of where it was made
+  options.default_device = device;
   if (files.meta_graph != nullptr) {
     options.producer_ops = &files.meta_graph->GetMessage(pb::MetaGraphDef::kMetaInfoDef)
                                 .GetMessage(pb::MetaGraphDef::MetaInfoDef::kStrippedOpList);
@@ -78,7 +90,9 @@ Result<std::shared_ptr<Model>> Model::LoadWith(std::shared_ptr<MappedFiles> mapp
   }
   model->unknown_operations_ = unknown.Text(unknown.all());
   model->graph_ = std::make_shared<Graph>(environment->shared_ops());
-  RETURN_IF_ERROR(Import(files, unknown, *environment, *model->graph_).WithContext(path));
+  RETURN_IF_ERROR(CheckDevice(options.device, *environment).WithContext(path));
+  RETURN_IF_ERROR(
+      Import(files, unknown, *environment, options.device, *model->graph_).WithContext(path));
   ASSIGN_OR_RETURN(model->signatures_, ReadSignatures(files, unknown, *model->graph_));
   if (options.restore && !unknown.empty() && !AnyUsable(model->signatures_)) {
     return NotFound(path,

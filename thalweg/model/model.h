@@ -40,6 +40,8 @@ struct ModelOptions {
   // must stay as they are (others may take their names): a run ends with DataLoss where they do
   // not. False: all is read and checked, and the files may change or go.
   bool map_weights = false;
+  // A device of the environment, "/device:CPU:1", for all nodes that have a kernel there; "": any.
+  std::string device;
   // Timeout and cancellation of the restore and of the initialization.
   RunOptions run;
   // Devices that its functions ask for may not be here.

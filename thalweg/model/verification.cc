@@ -173,12 +173,16 @@ std::vector<Output> RecordableValues(const Model& model, size_t signature) {
     if (node != nullptr && seen.insert(node).second) open.push_back(node);
   };
   for (const ModelTensor& output : wanted.outputs) visit(output.output.node);
-  std::vector<Output> values;
+  std::unordered_set<const Node*> needed;
   while (!open.empty()) {
     Node* const node = open.back();
     open.pop_back();
     for (const Output& input : node->inputs()) visit(input.node);
-    if (nesting[static_cast<size_t>(node->id())] > 0) continue;
+    needed.insert(node);
+  }
+  std::vector<Output> values;
+  for (Node* const node : NodesInOrder(*model.graph())) {
+    if (!needed.contains(node) || nesting[static_cast<size_t>(node->id())] > 0) continue;
     for (int i = 0; i < node->num_outputs(); ++i) {
       const DType dtype = node->output_type(i);
       const bool is_value = IsPlain(dtype) || dtype == DType::kString;

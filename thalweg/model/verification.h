@@ -49,7 +49,7 @@ struct Verification {
 };
 
 // What a step of the signature computes that can be recorded: tensors of the graph, numbers and
-// texts, that are there in every step.
+// texts, that are there in every step; in an order in which they can be computed.
 std::vector<Output> RecordableValues(const Model& model, size_t signature);
 
 Result<Verification> VerifyModel(const Model& model, size_t signature, const RecordedStep& recorded,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg import dtypes, errors, logging as tw_logging, messages
-from thalweg.debugger import steps, taps
+from thalweg.debugger import steps, taps, variable_nodes
 from thalweg.debugger.step_files import KeptStep
 from thalweg.graph.ops import apply
 from thalweg.graph.session import Session
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 _STATES = ("before", "after", "none")
 _SCOPE = "kept_step"
-# They have an effect, or are part of a state inside of the step: from what they read they give the same again.
-_REPEATABLE = ("Assert", "CheckNumerics", "Debug", "Print", "Stack", "TensorArray")
 
 
 class _Keeper:
@@ -157,8 +155,7 @@ class Capture:
             if op.type in steps.VARIABLES:
                 if self._state != "none":
                     known.variables[op] = self._read_of(op)
-            elif op.type != "ReadVariableOp" and not op.type.startswith(_REPEATABLE) and steps.can_be_looked_at(op) and \
-                    steps.is_stateful(op) and any(map(steps.has_value, op.outputs)):
+            elif steps.may_differ(op):
                 if op in loops:
                     known.lost[op.name] = f"{op.type} runs in a loop, where nothing can be fed"
                 else:
@@ -169,15 +166,7 @@ class Capture:
 
     def _read_of(self, variable):
         if variable not in self._reads:
-            with steps.adding_to(self._graph, variable.device), self._graph.colocate_with(variable):
-                name = f"{_SCOPE}/{variable.name}/read"
-                if variable.type == "VarHandleOp":
-                    read = apply("ReadVariableOp", [variable.outputs[0]], {"dtype": variable.get_attr("dtype")}, name=name)
-                    is_there = apply("VarIsInitializedOp", [variable.outputs[0]], name=f"{name}/is_there")
-                else:
-                    read = apply("Identity", [variable.outputs[0]], name=name)
-                    is_there = apply("IsVariableInitialized", [variable.outputs[0]], name=f"{name}/is_there")
-            self._reads[variable] = (read, is_there)
+            self._reads[variable] = variable_nodes.read(variable, f"{_SCOPE}/{variable.name}/read")
         return self._reads[variable]
 
     def _state_of(self, known):

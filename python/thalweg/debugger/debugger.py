@@ -14,7 +14,6 @@ import numpy as np
 from thalweg import errors, messages
 from thalweg.debugger import gates, steps
 from thalweg.graph import tensor_util
-from thalweg.graph.device_specs import DeviceSpec
 from thalweg.graph.session import Session
 from thalweg.graph.tensor import Tensor
 
@@ -257,21 +256,12 @@ class Debugger:
 
     def _gate_of(self, op):
         if op not in self._gates:
-            device = self._place_of(op)
+            device = steps.place_of(self._session, op)
             if device not in self._reports:
                 self._reports[device] = gates.Reports(self._graph, device, f"{self._unique}/{device}")
             self._gates_made += 1
             self._gates[op] = gates.Gate(op, self._gates_made, device, f"{self._unique}/{device}", f"{self._unique}/gate_{self._gates_made}")
         return self._gates[op]
-
-    def _place_of(self, op):
-        """The processor of the operation's task, where it names one: queues do not go to other tasks."""
-        if not self._session._target:
-            return ""
-        asked = DeviceSpec.from_string(op.device)
-        if asked.job is not None and asked.task is not None:
-            return DeviceSpec(asked.job, 0, asked.task, "CPU", 0).to_string()
-        return next(d.name for d in self._session.list_devices() if d.device_type == "CPU")
 
     def _run(self, fetches, feed_dict, options, taps, readers):
         try:

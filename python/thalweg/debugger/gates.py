@@ -14,7 +14,7 @@ from thalweg.graph.graph import Graph, create_node
 from thalweg.graph.ops import apply, constant
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from thalweg.graph.tensor import Operation, Tensor
 
@@ -38,7 +38,29 @@ class Reports:
             self.end = apply("QueueEnqueueV2", [handle, [constant(-1, dtypes.int32), constant([], dtypes.string)]], name=f"{_SCOPE}/last_report")
 
 
-class Gate:
+class Teller:
+    """What tells, in the steps that have its tap as a target, what an operation gives each time that it runs.
+
+    `told` makes of a tensor what is told of it, by default its value.
+    """
+
+    def __init__(self, op: Operation, number: int, device: str, reports: str, told: Callable[[Tensor], Tensor] | None = None) -> None:
+        self.op, self.number = op, number
+        self.outputs = [x for x in op.outputs if steps.can_be_shown(x)]
+        with steps.adding_to(op.graph, device):
+            tells = self._tell(f"recorder/{op.name}", reports, told or (lambda x: x))
+            self.tap = taps.tap(op, [tells], f"recorder/{op.name}/tap")
+
+    def _tell(self, place, reports, told):
+        """Runs where the operation does, in each iteration."""
+        with self.op.graph.control_dependencies([self.op]):
+            texts = [apply("SerializeTensor", [told(x)], name=f"{place}/text") for x in self.outputs]
+            packed = apply("Pack", [texts], name=f"{place}/texts") if texts else constant([], dtypes.string, name=f"{place}/texts")
+            return apply("QueueEnqueueV2", [_queue(_REPORT, reports, f"{place}/reports"), [constant(self.number, dtypes.int32), packed]],
+                         name=f"{place}/tell")
+
+
+class Gate(Teller):
     """What stands behind an operation in the steps that have its tap as a target."""
 
     def __init__(self, op: Operation, number: int, device: str, reports: str, unique: str) -> None:
@@ -46,13 +68,10 @@ class Gate:
         self.outputs = [x for x in op.outputs if steps.can_be_shown(x)]
         place = f"{_SCOPE}/{op.name}"
         with steps.adding_to(op.graph, device):
-            with op.graph.control_dependencies([op]):  # so that they run where it does, in each iteration
-                texts = [apply("SerializeTensor", [x], name=f"{place}/text") for x in self.outputs]
-                told = apply("Pack", [texts], name=f"{place}/texts") if texts else constant([], dtypes.string, name=f"{place}/texts")
-                told_to = apply("QueueEnqueueV2", [_queue(_REPORT, reports, f"{place}/reports"), [constant(number, dtypes.int32), told]],
-                                name=f"{place}/tell")
+            tells = self._tell(place, reports, lambda x: x)
+            with op.graph.control_dependencies([op]):
                 waits_for = _queue([dtypes.bool], unique, f"{place}/permits")
-            with op.graph.control_dependencies([told_to]):
+            with op.graph.control_dependencies([tells]):
                 permit = create_node("QueueDequeueV2", f"{place}/wait", [waits_for], [("component_types", "T", [dtypes.bool._number])]).outputs[0]
                 checked = apply("Assert", [permit, [constant(ABORTED)]], name=f"{place}/permitted")
             self.tap = taps.tap(op, [checked], f"{place}/tap")

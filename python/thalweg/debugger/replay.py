@@ -9,13 +9,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from thalweg import errors
-from thalweg.debugger import steps
+from thalweg.debugger import steps, variable_nodes
 from thalweg.debugger.debugger import Debugger
 from thalweg.debugger.shell import Shell
 from thalweg.debugger.step_files import KeptStep, StepFileError
 from thalweg.graph.graph import Graph
 from thalweg.graph.graph_import import import_graph_def
-from thalweg.graph.ops import apply
 from thalweg.graph.session import Session
 from thalweg.messages import RunOptions
 
@@ -134,12 +133,8 @@ def _set_variables(graph, step):
     """What sets the variables, and its feeds."""
     sets, values = [], {}
     for name, value in step.state.items():
-        variable = graph.get_operation_by_name(name)
-        with steps.adding_to(graph, variable.device), graph.colocate_with(variable):
-            given = apply("Placeholder", [], {"dtype": variable.get_attr("dtype")}, name=f"replay/{name}")
-            op = "AssignVariableOp" if variable.type == "VarHandleOp" else "Assign"
-            made = apply(op, [variable.outputs[0], given], {} if op == "AssignVariableOp" else {"validate_shape": False}, name=f"replay/{name}/set")
-        sets.append(made if op == "AssignVariableOp" else made.op)
+        given, made = variable_nodes.write(graph.get_operation_by_name(name), f"replay/{name}")
+        sets.append(made)
         values[given] = value
     return sets, values
 

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
     from thalweg.base.typing import FeedDict, Fetches
     from thalweg.graph.graph import Graph
+    from thalweg.graph.session import Session
 
 # They hand on what others compute, and belong to loops and branches.
 _CONTROL_FLOW = frozenset("Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit NextIteration RefNextIteration LoopCond".split())
 VARIABLES = frozenset(("Variable", "VariableV2", "VarHandleOp"))
+# They have an effect, or are part of a state inside of the step: from what they read they give the same again.
+_REPEATABLE = ("Assert", "CheckNumerics", "Debug", "Print", "Stack", "TensorArray")
 
 
 def flat_fetches(graph: Graph, fetches: Fetches) -> list[Tensor | Operation]:
@@ -72,6 +75,18 @@ def inside_loops(ops: Sequence[Operation]) -> set[Operation]:
     return {op for op, count in depth.items() if count > 0}
 
 
+def nesting(ops: Sequence[Operation]) -> dict[Operation, int]:
+    """In how many loops and branches each of the operations lies, in an order of `needed`: not every step computes what lies in one."""
+    depth: dict[Operation, int] = {}
+    for op in ops:
+        kind, sources = op.type.removeprefix("Ref"), [*(x.op for x in op.inputs), *op.control_inputs]
+        here = max([depth[b] for b in sources if b in depth], default=0)
+        closes_loop = any(b.type.endswith("NextIteration") for b in sources)
+        change = {"Enter": 1, "Switch": 1, "Merge": 0 if closes_loop else -1, "Exit": -2}.get(kind, 0)
+        depth[op] = max(here + change, 0)
+    return depth
+
+
 def can_be_looked_at(op: Operation) -> bool:
     """Whether a tap may look at an operation: it is none of those that make loops and branches."""
     return op.type not in _CONTROL_FLOW
@@ -91,6 +106,12 @@ def can_be_shown(tensor: Tensor) -> bool:
 def is_stateful(op: Operation) -> bool:
     """Whether an operation gives other values at another time, or has an effect."""
     return op_definitions.is_stateful(op.type)
+
+
+def may_differ(op: Operation) -> bool:
+    """Whether an operation may give other values in another run for the same inputs: random ones, iterators, queues, functions of the program."""
+    return op.type != "ReadVariableOp" and not op.type.startswith(_REPEATABLE) and can_be_looked_at(op) and is_stateful(op) and \
+        any(map(has_value, op.outputs))
 
 
 @contextlib.contextmanager
@@ -113,3 +134,13 @@ def processor_beside(op: Operation) -> str:
     if spec.device_type in (None, "CPU"):
         return op.device
     return DeviceSpec(spec.job, spec.replica, spec.task, "CPU", 0).to_string()
+
+
+def place_of(session: Session, op: Operation) -> str:
+    """The processor of the operation's task, where it names one: queues do not go to other tasks."""
+    if not session._target:
+        return ""
+    asked = DeviceSpec.from_string(op.device)
+    if asked.job is not None and asked.task is not None:
+        return DeviceSpec(asked.job, 0, asked.task, "CPU", 0).to_string()
+    return next(d.name for d in session.list_devices() if d.device_type == "CPU")

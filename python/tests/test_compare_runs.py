@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One step in two ways (papers A6): the first node whose inputs agree and whose value does not."""
+import numpy as np
+import pytest
+import thalweg as tw
+from thalweg.cluster.local_cluster import create_local_cluster
+from thalweg.debugger.array_differences import difference
+
+ONE_THREAD = tw.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tw.Graph().as_default():
+        yield
+
+
+def compare(b, fetches, feeds=None, config=None, **more):
+    with tw.Session(config=config) as session:
+        session.run(tw.global_variables_initializer())
+        return tw.debugging.compare_runs(session, b, fetches, feeds, **more)
+
+
+def trained():
+    """(step, loss) of a small network with dropout."""
+    x = tw.random_normal([16, 8], name="x")
+    h = tw.nn.dropout(tw.nn.relu(tw.layers.dense(x, 32, name="dense1")), 0.5)
+    loss = tw.reduce_mean(tw.square(tw.layers.dense(h, 4, name="dense2")))
+    return tw.train.AdamOptimizer(0.01).minimize(loss), loss
+
+
+@pytest.mark.parametrize("b", [ONE_THREAD, "/device:CPU:1", tw.ConfigProto(
+    graph_options=tw.GraphOptions(optimizer_options=tw.OptimizerOptions(opt_level=tw.OptimizerOptions.L0)))], ids=["threads", "device", "passes"])
+def test_a_training_step_is_the_same(b):
+    config = tw.ConfigProto(device_count={"CPU": 2})
+    if not isinstance(b, str):
+        b = tw.ConfigProto.FromString(b.SerializeToString())
+        b.device_count["CPU"] = 2
+    found = compare(b, trained(), config=config)
+    assert found.ok and found.first is None, str(found)
+    assert found.compared == 1 + 14 and found.runs == 1  # the loss, four weights with two moments each, two powers
+    assert "15 fetches and variables compared: the same" in str(found)
+
+
+def test_one_machine_equals_a_cluster():
+    step, loss = trained()
+    server = tw.train.Server.create_local_server()
+    with tw.Session() as here, tw.Session(server.target) as there:
+        here.run(tw.global_variables_initializer())
+        before = here.run(tw.trainable_variables())
+        found = tw.debugging.compare_runs(here, there, [step, loss])
+        assert found.ok, str(found)
+        for a, b in zip(before, here.run(tw.trainable_variables())):
+            np.testing.assert_array_equal(a, b)
+        for a, b in zip(before, there.run(tw.trainable_variables())):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_both_begin_from_the_variables_of_the_first(resource):
+    w = tw.get_variable("w", initializer=[1.0, 2.0], use_resource=resource)
+    other = w.assign([5.0, 6.0])
+    y = tw.reduce_sum(w * 2.0)
+    with tw.Session() as a, tw.Session() as b, tw.Session() as empty:
+        a.run(w.initializer)
+        b.run([w.initializer, other.op])
+        assert tw.debugging.compare_runs(a, b, y).ok and tw.debugging.compare_runs(a, empty, y).ok
+        assert b.run(y) == empty.run(y) == 6
+
+
+def test_tasks_of_a_cluster():
+    workers, _ = create_local_cluster(1, 1)
+    with tw.device("/job:ps/task:0"):
+        w = tw.get_variable("w", initializer=np.arange(6, dtype=np.float32).reshape(2, 3), use_resource=True)
+    y = tw.matmul(w, tw.ones([3, 2]), name="y")
+    with tw.Session(workers[0].target) as session:
+        session.run(w.initializer)
+        assert tw.debugging.compare_runs(session, tw.ConfigProto(), y).ok
+
+
+def net(slope, depth=40):
+    """A chain of nodes; one of them has an attribute that the two ways do not share."""
+    x = tw.placeholder(tw.float32, [None, 4], name="x")
+    h = x
+    for i in range(depth):
+        h = tw.nn.leaky_relu(tw.sin(h * 1.5, name=f"sin{i}"), slope if i == 23 else 0.1, name=f"leaky{i}")
+    return tw.reduce_sum(h, name="sum")
+
+
+@pytest.mark.parametrize("most_bytes", [64 << 20, 200])
+def test_a_node_of_another_graph(most_bytes):
+    with tw.Graph().as_default() as other:
+        net(0.11)
+    y = net(0.1)
+    feeds = {"x:0": -np.ones((3, 4), np.float32)}
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        found = tw.debugging.compare_runs(a, b, y, feeds, most_bytes=most_bytes)
+        assert not found.ok and list(found.differences) == ["sum:0"]
+        assert found.first.op.name == "leaky23" and found.first.op.graph is a.graph, str(found)
+        assert found.first.difference.differing > 0 and found.first.difference.ulps > 1
+        assert found.runs < (8 if most_bytes > 200 else 20)
+        assert "first difference: LeakyRelu 'leaky23:0' (created at test_compare_runs.py:" in str(found).replace(str(__file__), "test_compare_runs.py")
+
+
+def test_a_difference_that_vanishes_on_the_way():
+    """What differs is hidden by a later node and comes back through a second path."""
+    def build(slope):
+        x = tw.placeholder(tw.float32, [4], name="x")
+        bad = tw.nn.leaky_relu(x, slope, name="bad")
+        h = tw.sign(bad, name="sign")  # the same in both
+        for i in range(600):
+            h = tw.negative(h, name=f"n{i}")
+        return tw.add(h, bad, name="end")
+    with tw.Graph().as_default() as other:
+        build(0.2)
+    y = build(0.1)
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        assert tw.debugging.compare_runs(a, b, y, {"x:0": [-1.0, 1, 2, 3]}).first.op.name == "bad"
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_variables_after_the_step(resource):
+    """Nothing is fetched: what the step leaves behind differs, and the update is to blame."""
+    def build(nesterov):
+        w = tw.get_variable("w", initializer=[1.0, 2.0], use_resource=resource)
+        return tw.train.MomentumOptimizer(0.1, 0.9, use_nesterov=nesterov).minimize(tw.reduce_sum(w * w), name="step")
+    with tw.Graph().as_default() as other:
+        build(True)
+    step, begin = build(False), tw.global_variables_initializer()
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        a.run(begin)
+        found = tw.debugging.compare_runs(a, b, step)
+        assert list(found.differences) == ["w"], str(found)
+        assert "ApplyMomentum" in found.first.op.type and found.first.tensor == "w"
+        assert a.run("w:0" if not resource else "w/Read/ReadVariableOp:0").tolist() == [1, 2]
+
+
+def test_random_operations():
+    y = tw.reduce_sum(tw.square(tw.random_normal([5], name="noise"), name="square"))
+    assert compare(ONE_THREAD, y).ok
+    found = compare(ONE_THREAD, y, share_random=False)
+    assert not found.ok and found.first.op.type == "RandomStandardNormal" and found.first.op.name.startswith("noise")
+    seeded = tw.reduce_sum(tw.random_normal([5], seed=3))
+    assert compare(ONE_THREAD, seeded, share_random=False).ok
+
+
+@pytest.mark.parametrize("where", ["loop", "branch"])
+def test_control_flow(where):
+    def build(slope):
+        x = tw.placeholder(tw.float32, [3], name="x")
+        if where == "loop":
+            # Only what is below 0 is changed, as from the third iteration on.
+            h = tw.while_loop(lambda i, h: i < 6, lambda i, h: (i + 1, tw.nn.leaky_relu(tw.subtract(h, 1.0, name="less"), slope, name="bad")),
+                              [0, x], name="while")[1]
+        else:
+            h = tw.cond(x[0] > 0, lambda: tw.nn.leaky_relu(-x, slope, name="bad"), lambda: x, name="cond")
+        return tw.identity(h, name="out")
+    with tw.Graph().as_default() as other:
+        build(0.2)
+    y = build(0.1)
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        assert tw.debugging.compare_runs(a, a, y, {"x:0": [2.5, 1, 2]}).ok
+        found = tw.debugging.compare_runs(a, b, y, {"x:0": [2.5, 2.5, 2.5]})
+        assert not found.ok and found.first.op.name.endswith("/bad"), str(found)
+        assert found.first.iteration == (2 if where == "loop" else 0), str(found)
+        assert where in ("branch",) or found.first.loop.startswith("while") and "in iteration 2 of the loop 'while" in str(found)
+
+
+def test_a_loop_in_a_loop_is_named():
+    def build(slope):
+        x = tw.placeholder(tw.float32, [], name="x")
+
+        def inner(h):
+            return tw.while_loop(lambda j, h: j < 3, lambda j, h: (j + 1, tw.nn.leaky_relu(h - 1.0, slope)), [0, h], name="inner")[1]
+        return tw.identity(tw.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, inner(h)), [0, x], name="outer")[1], name="out")
+    with tw.Graph().as_default() as other:
+        build(0.2)
+    y = build(0.1)
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        found = tw.debugging.compare_runs(a, b, y, {"x:0": 1.0})
+        assert found.first.iteration is None and "outer" in found.first.loop, str(found)
+
+
+def test_tolerances():
+    with tw.Graph().as_default() as other:
+        tw.multiply(tw.placeholder(tw.float32, [2], name="x"), 1.000001, name="y")
+    y = tw.multiply(tw.placeholder(tw.float32, [2], name="x"), 1.0, name="y")
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        def run(**more):
+            return tw.debugging.compare_runs(a, b, y, {"x:0": [1.0, 2.0]}, **more)
+        assert run().ok
+        exact = run(rtol=0, atol=0)
+        assert not exact.ok and exact.first.op.name == "y/y", str(exact)  # the constant
+        assert run(rtol=1e-5, atol=0).ok
+
+
+def test_what_is_refused():
+    y = tw.constant(1.0) + 1.0
+    with tw.Session() as a, tw.Session(graph=tw.Graph()) as empty:
+        with pytest.raises(ValueError, match="there is no device '/device:GPU:7'; the session has /job:localhost"):
+            tw.debugging.compare_runs(a, "/device:GPU:7", y)
+        with pytest.raises(ValueError, match="the graph of the other way lacks 'add:0'"):
+            tw.debugging.compare_runs(a, empty, y)
+        with pytest.raises(TypeError, match="must be a Session, a ConfigProto or the name of a device, got 3"):
+            tw.debugging.compare_runs(a, 3, y)
+        with pytest.raises(TypeError, match="expected a Session, got a str"):
+            tw.debugging.compare_runs("a", a, y)
+
+
+@pytest.mark.parametrize(("a", "b", "words"), [
+    (np.float32([1, 2]), np.float32([1, 2.5]), "1 of 2 elements, by at most 0.5 (relative 0.2, 2097152 ulp); the largest at [1]: 2.0 and 2.5"),
+    (np.float32(1), np.float64(1), "float32 [] and float64 []"), (np.zeros(2), np.zeros((2, 1)), "float64 [2] and float64 [2, 1]"),
+    (np.float32([np.nan, 1]), np.float32([1, 1]), "the largest at [0]: nan and 1.0"), (np.int64(3), np.int64(4), "by at most 1"),
+    (np.array([b"a"], object), np.array([b"b"], object), "b'a' and b'b'"), (np.float32([np.inf]), np.float32([-np.inf]), "inf and -inf"),
+    (np.complex64([1j]), np.complex64([2j]), "by at most 1"), (np.float16([-1]), np.float16([1]), "30720 ulp")])
+def test_differences(a, b, words):
+    found = difference(a, b)
+    assert words in str(found)
+    assert difference(a, a) is None and difference(b, b) is None
+
+
+def test_ulps_of_neighbors():
+    for kind in (np.float16, np.float32, np.float64):
+        for x in (kind(1), kind(-1), kind(0), kind(1e-4)):
+            assert difference(x, np.nextafter(x, kind(9)), 0, 0).ulps == 1

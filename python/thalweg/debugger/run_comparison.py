@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: Apache-2.0
+"""compare_runs: one step in two ways, and the first node that gives something else for the same inputs."""
+from __future__ import annotations
+
+import collections
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from thalweg.debugger import steps
+from thalweg.debugger.array_differences import ValueDifference, difference
+from thalweg.debugger.recorder import Recorder
+from thalweg.debugger.repeatable import RepeatableStep, line_of
+from thalweg.graph.device_specs import DeviceSpec
+from thalweg.graph.graph import Graph
+from thalweg.graph.graph_import import import_graph_def
+from thalweg.graph.session import Session
+from thalweg.graph.tensor import Operation, Tensor
+from thalweg.messages import ConfigProto
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from thalweg.base.typing import FeedDict, Fetches
+    from thalweg.messages import RunOptions
+
+_MOST_TENSORS = 256  # of one run
+
+
+@dataclasses.dataclass(frozen=True)
+class DifferingNode:
+    """A node whose inputs are the same in both ways, and whose value is not.
+
+    `tensor` is its output, or the variable that it writes. In a loop, `loop` names it and `iteration` counts how often the node had run before.
+    """
+
+    op: Operation
+    tensor: str
+    difference: ValueDifference
+    loop: str = ""
+    iteration: int | None = None
+    note: str = ""
+
+    def __str__(self) -> str:
+        where = f" in iteration {self.iteration} of the loop '{self.loop}'" if self.iteration is not None else \
+            f" of the loop or branch '{self.loop}'" if self.loop else ""
+        line = f" (created at {line_of(self.op)})" if line_of(self.op) else ""
+        return f"{self.op.type} '{self.tensor}'{where}{line}: {self.difference}" + (f"\n  {self.note}" if self.note else "")
+
+
+@dataclasses.dataclass
+class RunComparison:
+    """What compare_runs has found.
+
+    `differences` are those of fetches and, after the step, of variables, by name; `first` is the node where they begin, None where it was not found.
+    """
+
+    compared: int  # fetches and variables
+    differences: dict[str, ValueDifference]
+    first: DifferingNode | None = None
+    runs: int = 0
+    notes: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether both ways gave the same."""
+        return not self.differences
+
+    def __str__(self) -> str:
+        if self.ok:
+            lines = [f"{self.compared} fetches and variables compared: the same"]
+        else:
+            lines = [f"{len(self.differences)} of {self.compared} fetches and variables differ"]
+            lines += [f"  '{name}': {one}" for name, one in self.differences.items()]
+            lines.append(f"first difference: {self.first}" if self.first is not None else
+                         "no node differs when its value is fetched: what differs is made where nodes run as one, or from run to run")
+        return "\n".join(lines + [f"note: {note}" for note in self.notes])
+
+
+def compare_runs(a: Session, b: Session | ConfigProto | str, fetches: Fetches, feed_dict: FeedDict | None = None, *,
+                 options: RunOptions | tuple[RunOptions | None, RunOptions | None] | None = None, rtol: float | None = None,
+                 atol: float | None = None, share_random: bool = True, most_bytes: int = 64 << 20) -> RunComparison:
+    """Runs a step in two ways, and names the first node whose inputs are the same and whose value is not.
+
+    Both begin from the values that `a` has of the variables, and end with them. Where fetches, or variables after the step, differ, tensors between
+    are fetched block by block: a binary search over what the differing one is computed from, back until all inputs are the same. In a loop the node
+    and its iteration are found, too.
+
+    Parameters
+    ----------
+    a : Session
+        One way.
+    b : Session, ConfigProto or str
+        The other: a session, whose graph has nodes of the same names (one of a cluster, say); a configuration of a session of the same graph
+        (threads, passes); a device, as "/device:GPU:0", on which all nodes are then placed.
+    fetches, feed_dict
+        Of the step, in the graph of `a`.
+    options : RunOptions or pair of them, optional
+        Of both ways, or of each.
+    rtol, atol : float, optional
+        Floats a and b are the same within atol + rtol * |b|; 0 and 0 ask for the same bits. By default what the type suggests: 1e-4 of float32, 1e-12
+        of float64, 1e-2 of float16, of the element, and a hundredth of that of the largest one.
+    share_random : bool
+        Whether `b` is given what random operations, iterators and queues gave in `a`. Without, each way asks its own, once: two generators without
+        a seed are then the first difference.
+    most_bytes : int
+        About how much of values one run fetches, as far as their shapes tell.
+
+    Returns
+    -------
+    RunComparison
+        Its `ok` says whether both gave the same; its text says where they begin to differ.
+
+    Raises
+    ------
+    ValueError
+        A device that is not there, or a graph that lacks a node.
+
+    Examples
+    --------
+    >>> x = tw.placeholder(tw.float32, [3], name="x")
+    >>> noise = tw.random_normal([3], name="noise")
+    >>> y = tw.reduce_sum(tw.square(x) + noise)
+    >>> one_thread = tw.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
+    >>> with tw.Session() as session:
+    ...     shared = tw.debugging.compare_runs(session, one_thread, y, {x: [1, 2, 3]})
+    ...     unshared = tw.debugging.compare_runs(session, one_thread, y, {x: [1, 2, 3]}, share_random=False)
+    >>> shared.ok, unshared.ok, unshared.first.op.type
+    (True, False, 'RandomStandardNormal')
+    """
+    both = options if isinstance(options, tuple) else (options, options)
+    other, is_ours = _session_of(b, a)
+    try:
+        return _Comparison(a, other, fetches, feed_dict, both, (rtol, atol), share_random, most_bytes).compare()
+    finally:
+        if is_ours:
+            other.close()
+
+
+def _session_of(b, a):
+    """(a session of the other way, whether it is made for the comparison)"""
+    if isinstance(b, Session):
+        return b, False
+    if isinstance(b, str):
+        return _session_on(DeviceSpec.from_string(b), b, a), True
+    if isinstance(b, ConfigProto) or hasattr(b, "SerializeToString"):
+        return Session(a._target, graph=a.graph, config=b), True
+    raise TypeError(f"the other way must be a Session, a ConfigProto or the name of a device, got {b!r}")
+
+
+def _session_on(spec, name, a):
+    there = [d.name for d in a.list_devices()]
+    if not any(_is_of(spec, DeviceSpec.from_string(d)) for d in there):
+        raise ValueError(f"there is no device '{name}'; the session has {', '.join(there)}")
+    graph_def = a.graph.as_graph_def()
+    for node in graph_def.node:
+        node.device = name
+    config = ConfigProto() if a._config is None else ConfigProto.FromString(a._config.SerializeToString())
+    config.allow_soft_placement = True  # what has no kernel there stays
+    graph = Graph()
+    with graph.as_default():
+        import_graph_def(graph_def, name="")
+    return Session(a._target, graph=graph, config=config)
+
+
+def _is_of(asked, there):
+    return all(getattr(asked, part) in (None, getattr(there, part)) for part in ("job", "replica", "task", "device_type", "device_index"))
+
+
+class _Comparison:
+    def __init__(self, a: Session, b: Session, fetches: Fetches, feed_dict: FeedDict | None,
+                 options: tuple[RunOptions | None, RunOptions | None], tolerances: tuple[float | None, float | None], share_random: bool,
+                 most_bytes: int) -> None:
+        self.tolerances, self.most_bytes, self.runs = tolerances, most_bytes, 0
+        self.notes: list[str] = []
+        self.a = RepeatableStep(a, fetches, feed_dict, options[0])
+        there = [self._there(b.graph, one) for one in self.a.fetches]
+        self.b = RepeatableStep(b, there, {self._there(b.graph, x): value for x, value in self.a.feeds.items()}, options[1])
+        self.b.values = {name: value for name, value in self.a.values.items() if name in self.b.variables}
+        self.b.write(self.b.values)
+        self._draw(share_random)
+        self.order = {op: place for place, op in enumerate(self.a.ops)}
+
+    def _there(self, graph, one):
+        try:
+            return graph.as_graph_element(one.name)
+        except (KeyError, ValueError) as error:
+            raise ValueError(f"the graph of the other way lacks '{one.name}'") from error
+
+    def _draw(self, share_random):
+        random = [x for x in self.a.random() if self._is_in_both(x)]
+        self.a.draw(random)
+        others = [self._there(self.b.graph, x) for x in random]
+        if share_random:
+            self.b.draws = dict(zip(others, self.a.draws.values()))
+        else:
+            self.b.draw(others)
+        self.unshared = [] if share_random else random
+        inside = [op.name for op in self.a.ops if self.a.nesting[op] > 0 and steps.may_differ(op)]
+        if inside:
+            self.notes.append(f"not shared, as nothing can be fed in loops and branches: {', '.join(inside)}")
+
+    def _is_in_both(self, x):
+        try:
+            there = self.b.graph.as_graph_element(x.name)
+        except (KeyError, ValueError):
+            return False
+        return there.dtype == x.dtype
+
+    # ---- values ----
+    def compare(self) -> RunComparison:
+        try:
+            differences = self._outcomes()
+            report = RunComparison(self.compared, {name: one for name, (one, _) in differences.items()}, notes=self.notes)
+            if differences:
+                report.first = self._first(differences)
+            report.runs = self.runs
+            return report
+        finally:
+            self.a.write(self.a.values)
+            self.b.write(self.b.values)
+
+    def _outcomes(self) -> dict[str, tuple[ValueDifference, Tensor | None]]:
+        """Of what the step gives and leaves: {name: (difference, tensor, or None for a variable)}."""
+        tensors = [x for x in self.a.fetches if isinstance(x, Tensor)]
+        rest = [one for one in self.a.fetches if not isinstance(one, Tensor)]
+        found: dict[str, tuple[ValueDifference, Tensor | None]] = {}
+        got_a, got_b = self.a.run([tensors, rest])[0], self.b.run([[self._there(self.b.graph, x) for x in tensors],
+                                                                  [self._there(self.b.graph, op) for op in rest]])[0]
+        self.runs += 1
+        for x, p, q in zip(tensors, got_a, got_b):
+            one = difference(p, q, *self.tolerances)
+            if one is not None:
+                found[x.name] = (one, x)
+        after_a, after_b = self.a.read(), self.b.read()
+        self.compared = len(tensors) + len(after_a)
+        for name, value in after_a.items():
+            if name in after_b:
+                one = difference(value, after_b[name], *self.tolerances)
+                if one is not None:
+                    found[name] = (one, None)
+        return found
+
+    def _differing(self, tensors: Sequence[Tensor]) -> list[tuple[Tensor, ValueDifference]]:
+        """Those of the tensors that differ when they are fetched in one run."""
+        got_a = self.a.run(list(tensors))
+        got_b = self.b.run([self._there(self.b.graph, x) for x in tensors])
+        self.runs += 1
+        found = ((x, difference(p, q, *self.tolerances)) for x, p, q in zip(tensors, got_a, got_b))
+        return [(x, one) for x, one in found if one is not None]
+
+    # ---- the search ----
+    def _first(self, differences):
+        tensors = [x for one, x in differences.values() if x is not None]
+        writers = [(op, name) for name, (one, x) in differences.items() if x is None for op in self._writers(name)]
+        starts = sorted({x.op for x in tensors} | {op for op, _ in writers}, key=self.order.__getitem__)
+        start = starts[0]
+        named = dict(writers).get(start)
+        if named is not None:
+            known = (named, differences[named][0])
+        else:
+            x = next(x for x in tensors if x.op == start)
+            known = (x.name, differences[x.name][0])
+        while True:
+            # A difference may vanish on the way, where a binary search does not see it; inputs that differ are seen in any case.
+            earlier = self._earliest(self._before(start)) or self._earliest(self._nearest(start))
+            if earlier is None:
+                break
+            start, known = earlier[0].op, (earlier[0].name, earlier[1])
+        return self._named(start, *known)
+
+    def _writers(self, name):
+        variable = self.a.variables[name]
+        return [op for op in self.a.ops if op.inputs and op.inputs[0].op == variable and op.type not in ("Identity", "ReadVariableOp") and
+                any(x.dtype._is_ref_dtype or x.dtype.name == "resource" for x in op.inputs)]
+
+    def _before(self, op: Operation) -> list[Tensor]:
+        """What an operation is computed from and can be compared, in order."""
+        return self._going_back(op, lambda x: False)
+
+    def _nearest(self, op: Operation) -> list[Tensor]:
+        """Of these, the nearest ones."""
+        return self._going_back(op, self._can_be_compared)
+
+    def _going_back(self, op: Operation, ends_at: Callable[[Tensor], bool]) -> list[Tensor]:
+        found: set[Tensor] = set()
+        waiting = list(op.inputs)
+        while waiting:
+            x = waiting.pop()
+            if x not in found and x not in self.a.feeds and x.op in self.order:
+                found.add(x)
+                if not ends_at(x):
+                    waiting.extend(x.op.inputs)
+        return sorted(filter(self._can_be_compared, found), key=lambda x: (self.order[x.op], x.value_index))
+
+    def _can_be_compared(self, x):
+        shared = x in self.a.draws and x not in self.unshared
+        is_one_constant = x.op.type == "Const" and self.a.graph is self.b.graph
+        return x not in self.a.feeds and self.a.nesting[x.op] == 0 and steps.has_value(x) and not is_one_constant and not shared and \
+            self._is_in_both(x)
+
+    def _earliest(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ValueDifference] | None:
+        """The first of them that differs, as far as a binary search over blocks finds it."""
+        blocks = list(self._blocks(tensors))
+        low, high, best = 0, len(blocks), None
+        while low < high:
+            middle = (low + high) // 2
+            differing = self._differing(blocks[middle])
+            if differing:
+                best, high = differing[0], middle
+            else:
+                low = middle + 1
+        return best
+
+    def _blocks(self, tensors):
+        block: list[Tensor] = []
+        size = 0
+        rows = max((np.shape(v)[0] for v in self.a.feeds.values() if np.ndim(v) > 0), default=1)
+        for x in tensors:
+            dims = x.shape.as_list() if x.shape.ndims is not None else []
+            of_this = int(np.prod([rows if d is None else d for d in dims], dtype=np.float64)) * max(x.dtype.base_dtype.size or 8, 1)
+            if block and (size + of_this > self.most_bytes or len(block) == _MOST_TENSORS):
+                yield block
+                block, size = [], 0
+            block.append(x)
+            size += of_this
+        if block:
+            yield block
+
+    # ---- the node ----
+    def _named(self, op, tensor, found):
+        inside = self._inside(op)
+        if not inside:
+            return DifferingNode(op, tensor, found, note=self._note_of(op, tensor))
+        loop = self._loop_of(op, inside)
+        body = self._in_body(inside)
+        if body is None:
+            return DifferingNode(op, tensor, found, loop)
+        x, iteration, one = body
+        return DifferingNode(x.op, x.name, one, loop, iteration)
+
+    def _note_of(self, op, tensor):
+        """Fetching a node's inputs keeps it from being fused with them."""
+        outputs = [x for x in op.outputs if x.name == tensor]
+        inputs = [x for x in op.inputs if self._can_be_compared(x)]
+        if outputs and inputs and not self._differing([*inputs, *outputs]):
+            return "it differs only where its inputs are not fetched beside it: it runs as one node with them, or differs from run to run"
+        return ""
+
+    def _inside(self, op):
+        """The operations of the loop or branch whose value an operation gives, in order."""
+        if op.type.removeprefix("Ref") not in ("Exit", "Merge"):
+            return []
+        found: set[Operation] = set()
+        waiting = [x.op for x in op.inputs]
+        while waiting:
+            one = waiting.pop()
+            if one not in found and self.a.nesting.get(one, 0) > 0:
+                found.add(one)
+                waiting.extend([x.op for x in one.inputs] + [c for c in one.control_inputs])
+        return sorted(found, key=self.order.__getitem__)
+
+    def _loop_of(self, op, inside):
+        frames = [one.get_attr("frame_name") for one in inside if one.type.endswith("Enter")]
+        name = collections.Counter(frames).most_common(1)[0][0] if frames else op.name.rpartition("/")[0] or op.name
+        return name.decode() if isinstance(name, bytes) else name
+
+    def _in_body(self, inside):
+        """(tensor, iteration, difference) of what differs first in a loop or branch; None where loops in it hide that."""
+        if len({one.get_attr("frame_name") for one in inside if one.type.endswith("Enter")}) > 1:
+            return None
+        place = {one: i for i, one in enumerate(self._body_order(inside))}
+        recorders = Recorder(self.a.session), Recorder(self.b.session)
+        ops = [one for one in place if steps.can_be_looked_at(one) and one.type != "Const"]
+        best = None
+        for begin in range(0, len(ops), _MOST_TENSORS):
+            some = ops[begin:begin + _MOST_TENSORS]
+            told = [self._told(recorder, step, some) for recorder, step in zip(recorders, (self.a, self.b))]
+            self.runs += 1
+            for name, values in told[0].items():
+                others = told[1].get(name, [])
+                if _counted(values) == _counted(others):  # also where iterations that run at once have told in another order
+                    continue
+                x = self.a.graph.as_graph_element(name)
+                for i, (p, q) in enumerate(zip(values, others)):
+                    one = difference(p, q, *self.tolerances)
+                    if one is not None:
+                        if best is None or (i, place[x.op]) < best[0]:
+                            best = (i, place[x.op]), (x, i, one)
+                        break
+        return None if best is None else best[1]
+
+    def _body_order(self, inside):
+        """Sources first, in one iteration: what leads to the next one comes last in the order of the step."""
+        wanted, done, order = set(inside), set(), []
+        for root in inside:
+            stack = [(root, False)]
+            while stack:
+                op, is_left = stack.pop()
+                if is_left:
+                    order.append(op)
+                elif op not in done:
+                    done.add(op)
+                    stack.append((op, True))
+                    stack.extend((x.op, False) for x in op.inputs if x.op in wanted and x.op not in done and not x.op.type.endswith("NextIteration"))
+        return order
+
+    def _told(self, recorder, step, ops):
+        if step.changes_variables:
+            step.write(step.values)
+        ops = [self._there(step.graph, op) for op in ops]
+        told: dict[str, list[Any]] = collections.defaultdict(list)
+        for x, value in recorder.run(ops, [one for one in step.fetches], {**step.feeds, **step.draws}, step.options)[1]:
+            told[x.name].append(value)
+        return told
+
+
+def _counted(values):
+    return collections.Counter(np.asarray(v).tobytes() for v in values)
