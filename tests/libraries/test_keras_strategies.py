@@ -38,6 +38,7 @@ def test_as_recorded(found, name):
 
 
 TWO_DEVICES = """
+    import json, os
     import numpy as np
     import tensorflow as tf
     L, K = tf.keras.layers, tf.keras.backend
@@ -48,7 +49,7 @@ TWO_DEVICES = """
         K.clear_session()
         K.set_session(tf.Session(config=tf.ConfigProto(device_count={"CPU": 2}, allow_soft_placement=True)))
         with strategy.scope():
-            model = tf.keras.Sequential(layers() if layers else [L.Dense(4, "tanh", input_shape=(3,), kernel_initializer="ones"), L.Dense(
+            model = tf.keras.Sequential(layers() if layers else [L.Dense(4, activation="tanh", input_shape=(3,), kernel_initializer="ones"), L.Dense(
                 1, kernel_initializer="ones")])
             model.compile(optimizer, loss, **kwargs)
         return model
@@ -104,16 +105,27 @@ FEW_ROWS = TWO_DEVICES + """
     print(len(history["loss"]))
 """
 
+LAST_BATCHES = TWO_DEVICES + """
+    def fit(of_dataset):
+        model = made(mirrored())
+        rows = tf.data.Dataset.from_tensor_slices((x[:21], y[:21])).batch(8)
+        history = model.fit(rows, epochs=2, verbose=0) if of_dataset else model.fit(x[:21], y[:21], 8, 2, verbose=0, shuffle=False)
+        return history.history["loss"], model.get_weights()
+    (losses, weights), (of_arrays, others) = fit(True), fit(False)
+    assert np.allclose(losses, of_arrays) and all(map(np.allclose, weights, others)), (losses, of_arrays)
+    print(len(losses))
+"""
+
 LATE = TWO_DEVICES + """
     def fit(model, **more):
         return model.fit(x, y, batch_size=8, epochs=2, verbose=0, shuffle=False, **more).history["loss"]
     known = fit(made(mirrored()))
-    late = fit(made(mirrored(), layers=lambda: [L.Dense(4, "tanh", kernel_initializer="ones"), L.Dense(1, kernel_initializer="ones")]))
+    late = fit(made(mirrored(), layers=lambda: [L.Dense(4, activation="tanh", kernel_initializer="ones"), L.Dense(1, kernel_initializer="ones")]))
 
     class Net(tf.keras.Model):
         def __init__(self):
             super(Net, self).__init__()
-            self.first, self.last = L.Dense(4, "tanh", kernel_initializer="ones"), L.Dense(1, kernel_initializer="ones")
+            self.first, self.last = L.Dense(4, activation="tanh", kernel_initializer="ones"), L.Dense(1, kernel_initializer="ones")
 
         def call(self, x):
             return self.last(self.first(x))
@@ -163,16 +175,21 @@ REFUSED = TWO_DEVICES + """
         assert "Input(tensor=...)" in refusal(lambda: fixed.compile("sgd", "mse"), ValueError)
         thin = L.Input((3,), sparse=True)
         assert "sparse=True" in refusal(lambda: tf.keras.Model(thin, L.Dense(1)(thin)).compile("sgd", "mse"))
-    servers = tf.distribute.experimental.ParameterServerStrategy()
-    with servers.scope():
-        model = tf.keras.Sequential([L.Dense(1, input_shape=(3,))])
-        PS_LINE
-    assert "under the scope" in refusal(lambda: outside.compile("sgd", "mse", distribute=strategy))
+    several = tf.distribute.experimental.CentralStorageStrategy(["/cpu:0", "/cpu:1"])
+    assert "on one compute device" in refusal(lambda: made(several))
+    os.environ["TF_CONFIG"] = json.dumps({"cluster": {"chief": ["127.0.0.1:1"], "ps": ["127.0.0.1:2"]}, "task": {"type": "chief", "index": 0}})
+    assert "parameter servers" in refusal(lambda: made(tf.distribute.experimental.ParameterServerStrategy()))
+    model = made(mirrored())
+    assert "divisible" in refusal(lambda: model.fit(x, y, steps_per_epoch=5), ValueError)
+    assert "in part" in refusal(lambda: model.evaluate(x, y, batch_size=8, steps=2), ValueError)
+    with tf.distribute.get_strategy().scope():
+        assert "run_eagerly" in refusal(lambda: model.compile("sgd", "mse", run_eagerly=True))
+    assert "distribute" in refusal(lambda: outside.compile("sgd", "mse", distribute=mirrored()))
     print(1)
 """
 
 
-@pytest.mark.parametrize(("program", "last"), [(PARTS_STAY_EQUAL, 14), (AS_WITHOUT, 4), (FEW_ROWS, 2), (LATE, 2), (COMPILED_ANEW, 3)])
+@pytest.mark.parametrize(("program", "last"), [(PARTS_STAY_EQUAL, 14), (AS_WITHOUT, 4), (FEW_ROWS, 2), (LAST_BATCHES, 2), (LATE, 2), (COMPILED_ANEW, 3)])
 def test_what_1_15_leaves_open(last_number, program, last):
     assert last_number(program) == last
 

@@ -350,7 +350,7 @@ def _change_input_layer(module):
 
 
 def _change_normalization(module):
-    """Configurations that 1.15 wrote have a list of one axis."""
+    """Configurations that 1.15 wrote have a list of one axis; averages of a layer of replicas; a layer that the package has not."""
     before = module.BatchNormalization.__init__
 
     @functools.wraps(before)
@@ -370,9 +370,29 @@ def _change_normalization(module):
             build_layer(self, input_shape)
         finally:
             del self.add_weight
+    def call(self, inputs, training=None):
+        """The variance that is kept is that of the batch, as the operation gives it; a replica without rows in a batch keeps what it has."""
+        rank = len(backend.int_shape(inputs))
+        axes = [axis for axis in range(rank) if axis != self.axis % rank]
+        shape = None if axes == list(range(rank - 1)) else [-1 if axis == self.axis % rank else 1 for axis in range(rank)]
+
+        def at_rest():
+            values = (self.moving_mean, self.moving_variance, self.beta, self.gamma)
+            shaped = [v if v is None or shape is None else backend.reshape(v, shape) for v in values]
+            return backend.batch_normalization(inputs, *shaped, axis=self.axis, epsilon=self.epsilon)
+        if training in {0, False}:
+            return at_rest()
+        normed, *moments = backend.normalize_batch_in_training(inputs, self.gamma, self.beta, axes, epsilon=self.epsilon)
+        own = self.moving_mean, self.moving_variance
+        if over_replicas.may_lack_rows():
+            moments = [thalweg.where(thalweg.shape(inputs)[0] > 0, moment, thalweg.identity(v)) for moment, v in zip(moments, own)]
+        self.add_update([backend.moving_average_update(v, moment, self.momentum) for v, moment in zip(own, moments)], inputs)
+        return backend.in_train_phase(normed, at_rest, training=training)
+    backend = module.K
     kept = {"synchronization": VariableSynchronization.ON_READ, "aggregation": VariableAggregation.MEAN}
     build_layer = module.BatchNormalization.build
-    module.BatchNormalization.__init__, module.BatchNormalization.build = __init__, build
+    for changed in (__init__, build, call):
+        setattr(module.BatchNormalization, changed.__name__, changed)
     module.LayerNormalization = layer_normalization.layer_of(module)
 
 

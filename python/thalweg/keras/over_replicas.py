@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import os
 import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 import thalweg
 from thalweg import logging, nest
@@ -238,10 +241,35 @@ def change_training(module: ModuleType) -> None:
             return standardize(self, *args, **kwargs)
 
     Model.compile, Model._standardize_user_data = compile_over_replicas, standardize_over_replicas
+    for name, steps in (("fit", "steps_per_epoch"), ("evaluate", "steps"), ("predict", "steps")):
+        setattr(Model, name, _with_steps(getattr(Model, name), steps))
     for name in ("_handle_metrics", "_prepare_total_loss"):
         setattr(Model, name, _of_replicas(getattr(Model, name)))
     for kind, function in (("train", _train_function), ("test", _test_function), ("predict", _predict_function)):
         setattr(Model, f"_make_{kind}_function", _made_over_replicas(getattr(Model, f"_make_{kind}_function"), f"{kind}_function", function))
+
+
+def _with_steps(method, name):
+    """A method of a model that under a strategy makes so many steps of arrays."""
+    signature = inspect.signature(method)
+
+    @functools.wraps(method)
+    def with_steps(self, *args, **kwargs):
+        bound = signature.bind(self, *args, **kwargs)
+        given = bound.arguments
+        steps, first = given.get(name), next(iter(nest.flatten(given.get("x"))), None)
+        if self._distribution_strategy is None or steps is None or not isinstance(first, np.ndarray):
+            return method(self, *args, **kwargs)
+        size = given.get("batch_size")
+        if size is None and len(first) % steps:
+            raise ValueError(f"The number of samples {len(first)} is not divisible by steps {steps}. Please change the number of steps to a value "
+                             "that can consume all the samples")
+        if size is not None and -(-len(first) // size) != steps:
+            raise ValueError(f"Under a distribution strategy {name} of arrays are as many as make an epoch: got {steps} of {size} of "
+                             f"{len(first)} samples; a tf.data.Dataset can be read in part")
+        given.update({"batch_size": size or len(first) // steps, name: None})
+        return method(*bound.args, **bound.kwargs)
+    return with_steps
 
 
 def _of_replicas(method):
@@ -324,8 +352,12 @@ def change_callbacks(module: ModuleType) -> None:
 
 
 def change_tensorboard(module: ModuleType) -> None:
-    """TensorBoard writes no gradients under a strategy, and in the chief alone."""
-    set_model = module.TensorBoard.set_model
+    """TensorBoard writes no gradients under a strategy, and in the chief alone; it has the argument by which 1.15 profiles a batch."""
+    before, set_model = module.TensorBoard.__init__, module.TensorBoard.set_model
+
+    @functools.wraps(before)
+    def __init__(self, *args, profile_batch=0, **kwargs):
+        before(self, *args, **kwargs)
 
     @functools.wraps(set_model)
     def set_model_of_strategy(self, model):
@@ -334,7 +366,14 @@ def change_tensorboard(module: ModuleType) -> None:
                             "`False`.")
             self.write_grads = False
         set_model(self, model)
+    module.TensorBoard.__init__ = __init__
     module.TensorBoard.set_model, module.TensorBoard._chief_worker_only = set_model_of_strategy, True
+
+
+def may_lack_rows() -> bool:
+    """Whether code runs for one of several replicas, which may have no row of a last batch."""
+    replica = replicas.of_a_replica()
+    return replica is not None and replica.num_replicas_in_sync > 1
 
 
 def change_losses_utils(module: ModuleType) -> None:
@@ -343,8 +382,7 @@ def change_losses_utils(module: ModuleType) -> None:
 
     @functools.wraps(reduce_loss)
     def reduce_loss_of_replica(weighted_losses, reduction=module.Reduction.SUM_OVER_BATCH_SIZE):
-        replica = replicas.of_a_replica()
-        if replica is None or replica.num_replicas_in_sync == 1 or reduction != module.Reduction.SUM_OVER_BATCH_SIZE:
+        if not may_lack_rows() or reduction != module.Reduction.SUM_OVER_BATCH_SIZE:
             return reduce_loss(weighted_losses, reduction)
         return thalweg.div_no_nan(thalweg.reduce_sum(weighted_losses), thalweg.cast(thalweg.size(weighted_losses), weighted_losses.dtype))
     module.reduce_weighted_loss = reduce_loss_of_replica
