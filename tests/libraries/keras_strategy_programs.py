@@ -219,16 +219,19 @@ def files(tf):
     def make(tf):
         L = tf.keras.layers
         return tf.keras.Sequential([L.Dense(3, input_shape=(3,)), L.BatchNormalization(), L.Dense(1)])
-    model = _made(tf, "adam", make)
+    strategy = _mirrored(tf)
+    momentum = lambda tf: tf.keras.optimizers.SGD(0.1, 0.9)  # noqa: E731
+    model = _made(tf, momentum, make, strategy)
     _fit(model, x, y)
-    for name in ("weights.h5", "weights"):
-        model.save_weights(os.path.join(folder, name))
-    model.save(os.path.join(folder, "model.h5"))
+    with strategy.scope():  # outside of it files of 1.15 have the averages of the first replica
+        for name in ("weights.h5", "weights"):
+            model.save_weights(os.path.join(folder, name))
+        model.save(os.path.join(folder, "model.h5"))
     found.append([[name, list(shape)] for name, shape in tf.train.list_variables(os.path.join(folder, "weights"))])
     found.append(_said(model, None, x, y))
     for name in ("weights.h5", "weights"):
         tf.keras.backend.clear_session()
-        again = _made(tf, "adam", make)
+        again = _made(tf, momentum, make)
         again.load_weights(os.path.join(folder, name))
         found.append(again.predict(x, batch_size=8)[:4])
     tf.keras.backend.clear_session()
@@ -265,8 +268,8 @@ def shared_and_nested(tf):
     def make(tf):
         L = tf.keras.layers
         inner = tf.keras.Sequential([L.Dense(3, activation="relu", input_shape=(3,)), L.BatchNormalization()])
-        a = L.Input((3,))
-        return tf.keras.Model(a, L.Dense(1)(L.add([inner(a), inner(L.Lambda(lambda v: v * 2)(a))])))
+        a, shared = L.Input((3,)), L.Dense(3, activation="tanh")
+        return tf.keras.Model(a, L.Dense(1)(inner(L.add([shared(a), shared(L.Lambda(lambda v: v * 2)(a))]))))
     model, (x, y) = _made(tf, "sgd", make), _data()
     return _said(model, _fit(model, x, y), x, y)
 

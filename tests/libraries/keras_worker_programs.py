@@ -8,6 +8,7 @@ keras_worker_recorded.json:
 """
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -54,7 +55,27 @@ def datasets(tf, folder):
     return model.fit(data, epochs=2, steps_per_epoch=3, shuffle=False, verbose=0, callbacks=[_Begins(tf), keep]).history
 
 
+def killed(tf, folder):
+    """The second worker ends in its third step."""
+    model, (x, y) = _made(tf, "sgd"), _data()
+
+    class Ends(tf.keras.callbacks.Callback):
+        def on_batch_end(self, batch, logs=None):
+            if batch == 2 and json.loads(os.environ["TF_CONFIG"])["task"]["index"] == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+    return model.fit(x, y, 4, 3, verbose=0, callbacks=[Ends()]).history
+
+
+def alone(tf, folder):
+    """What a worker does without the others: it predicts."""
+    model, (x, y) = _made(tf, "sgd", True), _data()
+    model.fit(x, y, 8, verbose=0)
+    if json.loads(os.environ["TF_CONFIG"])["task"]["index"] == 0:
+        return list(model.predict(x).shape)
+
+
 PROGRAMS = {"arrays": arrays, "datasets": datasets}
+OTHERS = {"killed": killed, "alone": alone}
 
 
 def weights_in(tf, folder, normalizes):
@@ -104,7 +125,7 @@ if __name__ == "__main__":
         print(json.dumps(_plain(weights_in(tensorflow, sys.argv[2], sys.argv[3] == "datasets"))))
         sys.exit()
     if len(sys.argv) > 1:
-        print(json.dumps(_plain(PROGRAMS[sys.argv[1]](tensorflow, sys.argv[2]))), flush=True)
+        print(json.dumps(_plain({**PROGRAMS, **OTHERS}[sys.argv[1]](tensorflow, sys.argv[2]))), flush=True)
         sys.stderr.flush()
         os._exit(0)  # servers of 1.15 do not end
     record = {}

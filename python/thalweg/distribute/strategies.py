@@ -37,6 +37,8 @@ class DefaultStrategy(Strategy):
 
 
 class _OneReplica(StrategyExtended):
+    _is_default = True
+
     def _create(self, next_creator, **kwargs):
         return next_creator(**kwargs)
 

@@ -79,6 +79,7 @@ class StrategyExtended:
     experimental_require_static_shapes = False
     experimental_between_graph = False
     experimental_should_init = True
+    _is_default = False
     _keras_refusal = ""  # why models of tf.keras do not train under it
 
     def value_container(self, value: Any) -> Any:

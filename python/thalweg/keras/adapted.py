@@ -382,10 +382,13 @@ def _change_normalization(module):
             return backend.batch_normalization(inputs, *shaped, axis=self.axis, epsilon=self.epsilon)
         if training in {0, False}:
             return at_rest()
-        normed, *moments = backend.normalize_batch_in_training(inputs, self.gamma, self.beta, axes, epsilon=self.epsilon)
-        own = self.moving_mean, self.moving_variance
-        if over_replicas.may_lack_rows():
-            moments = [thalweg.where(thalweg.shape(inputs)[0] > 0, moment, thalweg.identity(v)) for moment, v in zip(moments, own)]
+        own, scales = (self.moving_mean, self.moving_variance), (self.gamma, self.beta)
+        lacks_rows = thalweg.equal(thalweg.shape(inputs)[0], 0) if over_replicas.may_lack_rows() else None
+        if lacks_rows is not None:  # the moments of no rows are no numbers, and so are gradients by them
+            scales = [v if v is None else thalweg.where(lacks_rows, thalweg.stop_gradient(v), v) for v in scales]
+        normed, *moments = backend.normalize_batch_in_training(inputs, *scales, axes, epsilon=self.epsilon)
+        if lacks_rows is not None:
+            moments = [thalweg.where(lacks_rows, thalweg.identity(v), moment) for moment, v in zip(moments, own)]
         self.add_update([backend.moving_average_update(v, moment, self.momentum) for v, moment in zip(own, moments)], inputs)
         return backend.in_train_phase(normed, at_rest, training=training)
     backend = module.K

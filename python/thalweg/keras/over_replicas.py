@@ -205,7 +205,7 @@ def _check(model, strategy):
 def _strategy_of(model):
     """The strategy that a model is compiled for."""
     here = replicas.here()
-    if here is not None:
+    if here is not None and not here.strategy.extended._is_default:
         return here.strategy
     of_weights = (getattr(variable, "distribute_strategy", None) for variable in (model.weights if model.built else ()))
     return model._distribution_strategy or next(filter(None, of_weights), None)
@@ -276,8 +276,8 @@ def _of_replicas(method):
     """A method of a model that under a strategy has no meaning but for one replica."""
     @functools.wraps(method)
     def of_replica(self, *args, **kwargs):
-        found = replicas.here()
-        return None if found is not None and found.replica is None else method(self, *args, **kwargs)
+        is_across = self._distribution_strategy is not None and replicas.of_a_replica() is None
+        return None if is_across else method(self, *args, **kwargs)
     return of_replica
 
 
