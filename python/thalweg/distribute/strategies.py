@@ -75,8 +75,8 @@ class CentralStorageStrategy(Strategy):
     def __init__(self, compute_devices: Sequence[str] | None = None, parameter_device: str | None = None) -> None:
         super().__init__(StrategyExtended(self, _devices(compute_devices), _canonical(parameter_device or "/cpu:0")))
         if self.num_replicas_in_sync > 1:
-            self._extended._keras_refusal = ("models of tf.keras train under CentralStorageStrategy on one compute device, as in TensorFlow 1.15, got "
-                                             f"{self.num_replicas_in_sync}: MirroredStrategy trains them on several")
+            self._extended._keras_refusal = ("models of tf.keras train under CentralStorageStrategy on one compute device, as in TensorFlow 1.15, "
+                                             f"got {self.num_replicas_in_sync}: MirroredStrategy trains them on several")
 
 
 class ParameterServerStrategy(Strategy):

@@ -19,6 +19,7 @@ from thalweg.graph.graph import control_dependencies, name_scope
 from thalweg.graph.shapes import Dimension, TensorShape
 from thalweg.keras import (
     array_training,
+    batch_normalization,
     batches,
     checkpoints,
     columns,
@@ -350,52 +351,7 @@ def _change_input_layer(module):
 
 
 def _change_normalization(module):
-    """Configurations that 1.15 wrote have a list of one axis; averages of a layer of replicas; a layer that the package has not."""
-    before = module.BatchNormalization.__init__
-
-    @functools.wraps(before)
-    def __init__(self, *args, **kwargs):
-        axis = kwargs.get("axis")
-        if isinstance(axis, (list, tuple)):
-            if len(axis) != 1:
-                raise NotImplementedError(f"BatchNormalization over several axes, {list(axis)}, is not implemented in Thalweg")
-            kwargs["axis"] = axis[0]
-        before(self, *args, **kwargs)
-
-    def build(self, input_shape):
-        """What is kept of batches is each replica's own, and the mean of all where it is read."""
-        add_weight = self.add_weight
-        self.add_weight = lambda *args, **kwargs: add_weight(*args, **kwargs, **({} if kwargs.get("trainable", True) else kept))
-        try:
-            build_layer(self, input_shape)
-        finally:
-            del self.add_weight
-    def call(self, inputs, training=None):
-        """The variance that is kept is that of the batch, as the operation gives it; a replica without rows in a batch keeps what it has."""
-        rank = len(backend.int_shape(inputs))
-        axes = [axis for axis in range(rank) if axis != self.axis % rank]
-        shape = None if axes == list(range(rank - 1)) else [-1 if axis == self.axis % rank else 1 for axis in range(rank)]
-
-        def at_rest():
-            values = (self.moving_mean, self.moving_variance, self.beta, self.gamma)
-            shaped = [v if v is None or shape is None else backend.reshape(v, shape) for v in values]
-            return backend.batch_normalization(inputs, *shaped, axis=self.axis, epsilon=self.epsilon)
-        if training in {0, False}:
-            return at_rest()
-        own, scales = (self.moving_mean, self.moving_variance), (self.gamma, self.beta)
-        lacks_rows = thalweg.equal(thalweg.shape(inputs)[0], 0) if over_replicas.may_lack_rows() else None
-        if lacks_rows is not None:  # the moments of no rows are no numbers, and so are gradients by them
-            scales = [v if v is None else thalweg.where(lacks_rows, thalweg.stop_gradient(v), v) for v in scales]
-        normed, *moments = backend.normalize_batch_in_training(inputs, *scales, axes, epsilon=self.epsilon)
-        if lacks_rows is not None:
-            moments = [thalweg.where(lacks_rows, thalweg.identity(v), moment) for moment, v in zip(moments, own)]
-        self.add_update([backend.moving_average_update(v, moment, self.momentum) for v, moment in zip(own, moments)], inputs)
-        return backend.in_train_phase(normed, at_rest, training=training)
-    backend = module.K
-    kept = {"synchronization": VariableSynchronization.ON_READ, "aggregation": VariableAggregation.MEAN}
-    build_layer = module.BatchNormalization.build
-    for changed in (__init__, build, call):
-        setattr(module.BatchNormalization, changed.__name__, changed)
+    batch_normalization.change_layer(module)
     module.LayerNormalization = layer_normalization.layer_of(module)
 
 
