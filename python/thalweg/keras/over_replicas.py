@@ -255,10 +255,12 @@ def _with_steps(method, name):
 
     @functools.wraps(method)
     def with_steps(self, *args, **kwargs):
+        if self._distribution_strategy is None:
+            return method(self, *args, **kwargs)
         bound = signature.bind(self, *args, **kwargs)
         given = bound.arguments
         steps, first = given.get(name), next(iter(nest.flatten(given.get("x"))), None)
-        if self._distribution_strategy is None or steps is None or not isinstance(first, np.ndarray):
+        if steps is None or not isinstance(first, np.ndarray):
             return method(self, *args, **kwargs)
         size = given.get("batch_size")
         if size is None and len(first) % steps:
