@@ -138,6 +138,39 @@ LATE = TWO_DEVICES + """
     print(len(known))
 """
 
+LAYERS = TWO_DEVICES + """
+    class Own(L.Layer):
+        def call(self, x):
+            self.add_metric(tf.reduce_mean(x), name="mean", aggregation="mean")
+            return x
+    model = made(mirrored(), layers=lambda: [Own(input_shape=(3,)), L.Dense(1)])
+    history = model.fit(x, y, batch_size=8, verbose=0).history
+    assert abs(history["mean"][0] - x.mean()) < 1e-5, history
+
+    K.clear_session()
+    columns, rows = tf.feature_column, {"a": x[:, 0], "t": np.array(["p", "q"] * 12)}
+    features = [columns.numeric_column("a"), columns.embedding_column(columns.categorical_column_with_hash_bucket("t", 5), 2)]
+    with mirrored().scope():
+        model = tf.keras.Sequential([L.DenseFeatures(features), L.Dense(1)])
+        model.compile("adam", "mse")
+    model.fit(tf.data.Dataset.from_tensor_slices((rows, y)).batch(8), verbose=0)
+    assert model.predict(rows).shape == (24, 1)
+
+    K.clear_session()
+    with mirrored().scope():
+        a, b = L.Input((4, 4, 1)), L.Input((5,))
+        h = L.Flatten()(tf.nn.relu(L.BatchNormalization()(L.Conv2D(2, 2)(a))) * 2.0)
+        g = L.Bidirectional(L.GRU(3))(L.Masking()(L.Reshape((5, 1))(b)))
+        model = tf.keras.Model([a, b], L.Dense(1)(L.concatenate([L.Dropout(0.3)(h), g])))
+        model.compile("rmsprop", "mse", metrics=["mae"])
+    given = [np.random.rand(20, 4, 4, 1), np.random.rand(20, 5)]
+    def all_calls():
+        model.fit(given, y[:20], batch_size=8, verbose=0), model.get_weights(), model.evaluate(given, y[:20], verbose=0), model.predict(given)
+        return len(tf.get_default_graph().get_operations())
+    assert all_calls() == all_calls()  # the graph does not grow
+    print(model.count_params())
+"""
+
 COMPILED_ANEW = TWO_DEVICES + """
     strategy = mirrored()
     model = made(strategy, "adam")
@@ -189,7 +222,7 @@ REFUSED = TWO_DEVICES + """
 """
 
 
-@pytest.mark.parametrize(("program", "last"), [(PARTS_STAY_EQUAL, 14), (AS_WITHOUT, 4), (FEW_ROWS, 2), (LAST_BATCHES, 2), (LATE, 2), (COMPILED_ANEW, 3)])
+@pytest.mark.parametrize(("program", "last"), [(PARTS_STAY_EQUAL, 14), (AS_WITHOUT, 4), (FEW_ROWS, 2), (LAST_BATCHES, 2), (LATE, 2), (LAYERS, 133), (COMPILED_ANEW, 3)])
 def test_what_1_15_leaves_open(last_number, program, last):
     assert last_number(program) == last
 

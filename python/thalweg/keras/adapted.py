@@ -244,8 +244,7 @@ def _change_base_layer(module):
 
     for changed in (__init__, __call__, __setattr__, _add_inbound_node):
         setattr(Layer, changed.__name__, changed)
-    add_metric = Layer.add_metric
-    Layer.add_metric = lambda self, value, aggregation=None, name=None: add_metric(self, value, name)
+    Layer.add_metric = over_replicas.adding_metrics(Layer.add_metric)
     Layer.add_weight = Layer.add_variable = _add_weight
     Layer.trainable_variables = property(lambda self: self.trainable_weights)
     Layer.non_trainable_variables = property(lambda self: self.non_trainable_weights)
@@ -400,8 +399,8 @@ def _change_losses(module):
 
 
 def _change_training(module):
-    over_replicas.change_training(module)
     input_dictionaries.change_model(module)
+    over_replicas.change_training(module)
     batches.change_training(module)
 
 

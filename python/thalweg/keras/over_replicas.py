@@ -7,6 +7,7 @@ are summed before a variable is updated (`optimizer_base.py`).
 """
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
@@ -25,6 +26,7 @@ from thalweg.keras import graph_backend, inner_updates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from types import ModuleType
 
 
@@ -211,6 +213,12 @@ def _strategy_of(model):
     return model._distribution_strategy or next(filter(None, of_weights), None)
 
 
+def scope_of(model: Any) -> AbstractContextManager[Any]:
+    """The scope of a model's strategy, where it has one."""
+    strategy = model._distribution_strategy
+    return contextlib.nullcontext() if strategy is None else strategy.scope()
+
+
 def change_training(module: ModuleType) -> None:
     """Models of a strategy are compiled, trained, measured and asked over its replicas."""
     Model = module.Model
@@ -235,9 +243,7 @@ def change_training(module: ModuleType) -> None:
 
     @functools.wraps(standardize)
     def standardize_over_replicas(self, *args, **kwargs):
-        if self._distribution_strategy is None:
-            return standardize(self, *args, **kwargs)
-        with self._distribution_strategy.scope():  # here a model comes to know its inputs
+        with scope_of(self):  # here a model comes to know its inputs
             return standardize(self, *args, **kwargs)
 
     Model.compile, Model._standardize_user_data = compile_over_replicas, standardize_over_replicas
@@ -321,7 +327,18 @@ def _predict_function(model):
     return made.function(made.outputs(), [], "predict_function")
 
 
-# ---- callbacks and losses ----
+# ---- callbacks, metrics and losses ----
+def adding_metrics(add_metric: Callable[..., None]) -> Callable[..., None]:
+    """add_metric of a layer: a metric that the layer has when a replica calls it measures what that replica has."""
+    def add(self, value, aggregation=None, name=None):
+        known = None if replicas.of_a_replica() is None or hasattr(value, "_metric_obj") else self._get_existing_metric(name)
+        if known is None:
+            add_metric(self, value, name)
+        else:
+            known(value)
+    return add
+
+
 def _leaves_files(model):
     """Whether what callbacks write is kept; false in workers of which another one is the chief."""
     strategy = getattr(model, "_distribution_strategy", None)
