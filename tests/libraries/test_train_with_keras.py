@@ -13,7 +13,7 @@ def test_each_block(tmp_path):
     with open(os.path.join(ROOT, "docs", "howto", "train_with_keras.md"), encoding="utf-8") as f:
         blocks = re.findall(r"^```(python|text)\n(.*?)^```$", f.read(), re.MULTILINE | re.DOTALL)
     programs, said = ([text for kind, text in blocks if kind == wanted] for wanted in ("python", "text"))
-    assert len(programs) == len(said) == 8
+    assert len(programs) == len(said) == 10
     (tmp_path / "program.py").write_text("".join(f"{text}print({END!r})\n" for text in programs))
     done = subprocess.run([sys.executable, "-m", "thalweg.as_tensorflow", "program.py"], capture_output=True, text=True, check=False,
                           cwd=tmp_path, timeout=600)

@@ -112,15 +112,18 @@ def _parts(element, count):
     return tuple(_part(element, count, i) for i in range(count))
 
 
+def rows_of_part(tensor: Tensor, count: int, index: int) -> slice:
+    """Which rows of a tensor are part `index` of `count` parts."""
+    known = tensor.shape.as_list()[0] if tensor.shape.ndims else None
+    rows = known if known is not None else array_ops.shape(tensor)[0]
+    size = (rows + count - 1) // count
+    first = size * index if known is not None else ops.apply("Minimum", [size * index, rows])
+    return slice(first, first + size)
+
+
 def _part(element, count, index):
     """Part `index` of them."""
-    def part(tensor: Tensor) -> Tensor:
-        known = tensor.shape.as_list()[0] if tensor.shape.ndims else None
-        rows = known if known is not None else array_ops.shape(tensor)[0]
-        size = (rows + count - 1) // count
-        first = size * index if known is not None else ops.apply("Minimum", [size * index, rows])
-        return tensor[first:first + size]
-    return nest.map_structure(part, element[0] if len(element) == 1 else element)
+    return nest.map_structure(lambda tensor: tensor[rows_of_part(tensor, count, index)], element[0] if len(element) == 1 else element)
 
 
 def of_function(input_fn: Callable[[InputContext], Any], context: InputContext, devices: Sequence[str]) -> DistributedIterator:

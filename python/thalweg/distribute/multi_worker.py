@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from thalweg.cluster.cluster_resolver import SimpleClusterResolver, TFConfigClusterResolver
-from thalweg.cluster.server import ClusterSpec
+from thalweg.cluster.cluster_resolver import TFConfigClusterResolver
+from thalweg.cluster.server import ClusterSpec, Server
 from thalweg.distribute import inputs
 from thalweg.distribute.collectives import WorkerGroup
 from thalweg.distribute.reductions import CollectiveCommunication, ReduceOp
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
     from thalweg.data.dataset import Dataset
 
 CHIEF, WORKER, EVALUATOR, PS = "chief", "worker", "evaluator", "ps"
+
+_servers: dict[tuple[Any, ...], Server] = {}  # by task; they serve until the process ends
+
+
+def own_server(spec: ClusterSpec, job: str, task: int, protocol: str | None, config: ConfigProto | None) -> Server:
+    """The server of the task that this process is, at the address that the cluster has for it: one, however often it trains."""
+    key = json.dumps(spec.as_dict(), sort_keys=True), job, task
+    if key not in _servers:
+        _servers[key] = Server(spec, job_name=job, task_index=task, protocol=protocol, config=config)
+    return _servers[key]
 
 
 class Worker(NamedTuple):
@@ -100,14 +111,13 @@ class MultiWorkerMirroredStrategy(Strategy):
         if not isinstance(communication, CollectiveCommunication):
             raise ValueError(f"communication must be a tf.distribute.experimental.CollectiveCommunication, got {communication!r}")
         resolver = cluster_resolver or TFConfigClusterResolver()
-        super().__init__(_OverWorkers(self, worker_of(resolver.cluster_spec(), resolver.task_type, resolver.task_id)))
+        super().__init__(_OverWorkers(self, resolver.cluster_spec(), resolver.task_type, resolver.task_id))
 
     def configure(self, session_config: ConfigProto | None = None, cluster_spec: ClusterSpec | dict | None = None, task_type: str | None = None,
                   task_id: int | None = None) -> None:
         """Makes it that of a worker of a cluster, before it is used, and fills what sessions need into a configuration."""
         if cluster_spec:
-            resolver = SimpleClusterResolver(ClusterSpec(cluster_spec), task_type=task_type, task_id=task_id)
-            self._extended = _OverWorkers(self, worker_of(resolver.cluster_spec(), task_type, task_id))
+            self._extended = _OverWorkers(self, ClusterSpec(cluster_spec), task_type, task_id)
         if session_config is not None:
             session_config.CopyFrom(self.update_config_proto(session_config))
 
@@ -128,9 +138,10 @@ class _OverWorkers(StrategyExtended):
 
     experimental_between_graph = True
 
-    def __init__(self, strategy: Strategy, worker: Worker | None) -> None:
+    def __init__(self, strategy: Strategy, spec: ClusterSpec, job: str | None, task: int | None) -> None:
+        worker = worker_of(spec, job, task)
         super().__init__(strategy, ["/device:CPU:0" if worker is None or worker.job == EVALUATOR else worker.device])
-        self._worker = worker
+        self._worker, self._spec = worker, spec
         self._group = WorkerGroup(1, True) if worker is None else WorkerGroup(worker.count, worker.is_chief)
 
     @property
@@ -143,6 +154,13 @@ class _OverWorkers(StrategyExtended):
         return self._group.is_chief
 
     should_save_summary = should_checkpoint
+
+    def _session_target(self) -> str:
+        worker = self._worker
+        if worker is None or worker.job == EVALUATOR:
+            return ""
+        trains = ClusterSpec({job: tasks for job, tasks in self._spec.as_dict().items() if job != EVALUATOR})
+        return own_server(trains, worker.job, worker.task, None, self._strategy.update_config_proto(ConfigProto())).target
 
     @contextlib.contextmanager
     def _scope(self) -> Iterator[Any]:

@@ -37,6 +37,8 @@ class DefaultStrategy(Strategy):
 
 
 class _OneReplica(StrategyExtended):
+    _is_default = True
+
     def _create(self, next_creator, **kwargs):
         return next_creator(**kwargs)
 
@@ -72,6 +74,9 @@ class CentralStorageStrategy(Strategy):
 
     def __init__(self, compute_devices: Sequence[str] | None = None, parameter_device: str | None = None) -> None:
         super().__init__(StrategyExtended(self, _devices(compute_devices), _canonical(parameter_device or "/cpu:0")))
+        if self.num_replicas_in_sync > 1:
+            self._extended._keras_refusal = ("models of tf.keras train under CentralStorageStrategy on one compute device, as in TensorFlow 1.15, "
+                                             f"got {self.num_replicas_in_sync}: MirroredStrategy trains them on several")
 
 
 class ParameterServerStrategy(Strategy):
@@ -98,6 +103,8 @@ class _OnServers(StrategyExtended):
     """What a ParameterServerStrategy does in one task of a cluster."""
 
     experimental_between_graph = True
+    _keras_refusal = ("models of tf.keras are not trained with parameter servers, as in TensorFlow 1.15: under "
+                      "tf.distribute.experimental.MultiWorkerMirroredStrategy several workers train one")
 
     def __init__(self, strategy, device, servers, is_chief):
         super().__init__(strategy, [device], "/job:ps")

@@ -79,6 +79,8 @@ class StrategyExtended:
     experimental_require_static_shapes = False
     experimental_between_graph = False
     experimental_should_init = True
+    _is_default = False
+    _keras_refusal = ""  # why models of tf.keras do not train under it
 
     def value_container(self, value: Any) -> Any:
         """The variable or value that something is a part of."""
@@ -188,6 +190,19 @@ class StrategyExtended:
     def _distributed(self, dataset):
         """A dataset whose batches are cut among all replicas: the parts of those of this process."""
         return inputs.DistributedDataset(dataset, len(self._devices))
+
+    def _own_rows(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """In a replica: its rows of a batch that all replicas are given whole, as tensors of equal length."""
+        count = self._num_replicas_in_sync
+        if count == 1 or not tensors:
+            return list(tensors)
+        number = self._input_context().input_pipeline_id * len(self._devices) + replicas.of_a_replica()._index
+        rows = inputs.rows_of_part(tensors[0], count, number)
+        return [tensor[rows] for tensor in tensors]
+
+    def _session_target(self) -> str:
+        """The server at which sessions run that are of no program's making; this process itself unless the strategy is of a cluster."""
+        return ""
 
     # ---- values ----
     def reduce_to(self, reduce_op: ReduceOp | str, value: Any, destinations: Any) -> Any:

@@ -180,21 +180,40 @@ class MirroredVariable(DistributedVariable):
 class SyncOnReadVariable(DistributedVariable):
     """Each replica changes its own part; read across replicas it is all parts merged."""
 
+    _fetched = None  # all parts merged, for fetches
+
+    def _is_of_one(self):
+        """Whether code runs for one replica, or changes one part."""
+        found = replicas.here()
+        return found is not None and (found.replica is not None or found.device is not None)
+
     def _merged(self):
         return self._strategy.extended._merged(self._aggregation, PerReplica([part.read_value() for part in self.values]), None)
 
     def _as_tensor(self) -> Tensor:
-        found = replicas.here()
-        if found is not None and (found.replica is not None or found.device is not None):
-            return self.get()._as_tensor()
-        return self._merged()
+        return self.get()._as_tensor() if self._is_of_one() else self._merged()
 
     def _as_graph_element(self):
-        return self._as_tensor()
+        if self._is_of_one():
+            return self.get()._as_tensor()
+        if self._fetched is None:
+            with self.graph.as_default(), graph.control_dependencies(None):
+                self._fetched = self._merged()
+        return self._fetched
+
+    def eval(self, session: Session | None = None) -> Any:
+        """All parts merged, in `session` or the default one."""
+        return self._as_graph_element().eval(session=session)
 
     def read_value(self) -> Tensor:
         """The own part's value in a replica, all merged elsewhere."""
         return self._as_tensor()
+
+    def assign(self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True) -> Any:
+        """Sets the own part in a replica, elsewhere all parts so that they are the value when merged."""
+        if self._is_of_one():
+            return self.get().assign(value, use_locking, name, read_value)
+        return self._restored(ops.convert_to_tensor(value, dtype=self._dtype))
 
     def _saved_value(self):
         return self._merged()

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import collections
-import json
 from typing import TYPE_CHECKING
 
 from thalweg import messages
-from thalweg.cluster.server import ClusterSpec, Server
-from thalweg.distribute.multi_worker import MultiWorkerMirroredStrategy, worker_of
+from thalweg.cluster.server import ClusterSpec
+from thalweg.distribute.multi_worker import MultiWorkerMirroredStrategy, own_server, worker_of
 from thalweg.training.replica_devices import replica_device_setter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from thalweg.cluster.server import Server
     from thalweg.estimator.run_config import RunConfig
     from thalweg.graph.tensor import Operation
     from thalweg.messages import ConfigProto
@@ -24,8 +24,6 @@ SESSION_MASTER, EVALUATION_MASTER = "session_master", "eval_session_master"
 
 Task = collections.namedtuple("Task", "cluster_spec task_type task_id master evaluation_master is_chief num_ps_replicas "
                               "num_worker_replicas global_id_in_cluster")
-
-_servers = {}  # by task; they serve until the process ends
 
 
 def of(config: dict[str, Any], strategy: object = None) -> Task:
@@ -132,8 +130,4 @@ def start_server(config: RunConfig, server_config: ConfigProto | None = None) ->
     if not config.cluster_spec or not config.task_type or config.task_id is None:
         raise RuntimeError("Could not start server; be sure to specify cluster_spec, task_type, and task in RunConfig or set the TF_CONFIG "
                            "environment variable.")
-    task = (json.dumps(config.cluster_spec.as_dict(), sort_keys=True), config.task_type, config.task_id, config.protocol)
-    if task not in _servers:
-        _servers[task] = Server(config.cluster_spec, job_name=config.task_type, task_index=config.task_id, protocol=config.protocol,
-                                config=server_config)
-    return _servers[task]
+    return own_server(config.cluster_spec, config.task_type, config.task_id, config.protocol, server_config)

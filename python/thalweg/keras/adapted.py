@@ -19,6 +19,7 @@ from thalweg.graph.graph import control_dependencies, name_scope
 from thalweg.graph.shapes import Dimension, TensorShape
 from thalweg.keras import (
     array_training,
+    batch_normalization,
     batches,
     checkpoints,
     columns,
@@ -30,6 +31,7 @@ from thalweg.keras import (
     layer_normalization,
     nested_outputs,
     operation_layers,
+    over_replicas,
     saved_models,
     utils,
 )
@@ -242,8 +244,7 @@ def _change_base_layer(module):
 
     for changed in (__init__, __call__, __setattr__, _add_inbound_node):
         setattr(Layer, changed.__name__, changed)
-    add_metric = Layer.add_metric
-    Layer.add_metric = lambda self, value, aggregation=None, name=None: add_metric(self, value, name)
+    Layer.add_metric = over_replicas.adding_metrics(Layer.add_metric)
     Layer.add_weight = Layer.add_variable = _add_weight
     Layer.trainable_variables = property(lambda self: self.trainable_weights)
     Layer.non_trainable_variables = property(lambda self: self.non_trainable_weights)
@@ -349,18 +350,7 @@ def _change_input_layer(module):
 
 
 def _change_normalization(module):
-    """Configurations that 1.15 wrote have a list of one axis."""
-    before = module.BatchNormalization.__init__
-
-    @functools.wraps(before)
-    def __init__(self, *args, **kwargs):
-        axis = kwargs.get("axis")
-        if isinstance(axis, (list, tuple)):
-            if len(axis) != 1:
-                raise NotImplementedError(f"BatchNormalization over several axes, {list(axis)}, is not implemented in Thalweg")
-            kwargs["axis"] = axis[0]
-        before(self, *args, **kwargs)
-    module.BatchNormalization.__init__ = __init__
+    batch_normalization.change_layer(module)
     module.LayerNormalization = layer_normalization.layer_of(module)
 
 
@@ -379,11 +369,11 @@ def _change_training_utils(module):
 
 def _change_metrics(module):
     """What programs say of the variables of a metric, and what its update may be: an operation, a tensor, a list or nothing."""
-    before = module.Metric.add_weight
-
-    @functools.wraps(before)
+    @functools.wraps(module.Metric.add_weight)
     def add_weight(self, name, shape=(), aggregation=None, synchronization=None, initializer=None, dtype=None):
-        return before(self, name, tuple(TensorShape(shape).as_list()), initializer, dtype)
+        return module.Layer.add_weight(self, name, tuple(TensorShape(shape).as_list()), dtype or self.dtype, initializer, trainable=False,
+                                       synchronization=synchronization or VariableSynchronization.ON_READ,
+                                       aggregation=aggregation or VariableAggregation.SUM)
 
     def __call__(self, *args, **kwargs):
         updates = [each for each in nest.flatten(self.update_state(*args, **kwargs)) if each is not None]
@@ -410,6 +400,7 @@ def _change_losses(module):
 
 def _change_training(module):
     input_dictionaries.change_model(module)
+    over_replicas.change_training(module)
     batches.change_training(module)
 
 
@@ -420,10 +411,11 @@ def _change_layers(module):
 
 
 def _change_callbacks(module):
-    """A loss is the mean over samples for arrays, over steps for generators and datasets."""
+    """A loss is the mean over samples for arrays, over steps for generators and datasets, and under a strategy."""
     def on_batch_end(self, batch, logs=None):
         logs = logs or {}
-        size = 1 if self.params.get("samples") is None else logs.get("size", 0)
+        of_steps = self.params.get("samples") is None or getattr(self.model, "_distribution_strategy", None) is not None
+        size = 1 if of_steps else logs.get("size", 0)
         self.seen += size
         totals = self.totals
         for name, value in logs.items():
@@ -461,6 +453,7 @@ def _change_callbacks(module):
         self._methods = {}
     module.CallbackList._batch_methods, module.CallbackList._call_batch_hook = _batch_methods, _call_batch_hook
     module.CallbackList._reset_batch_timing = _reset_batch_timing
+    over_replicas.change_callbacks(module)
 
 
 def _change_training_generator(module):
@@ -582,6 +575,7 @@ def _change_data_utils(module):
 
 CHANGES = {
     "callbacks.callbacks": _change_callbacks,
+    "callbacks.tensorboard_v1": over_replicas.change_tensorboard,
     "engine.base_layer": _change_base_layer,
     "engine.input_layer": _change_input_layer,
     "engine.network": _change_network,
@@ -600,6 +594,7 @@ CHANGES = {
     "utils.data_utils": _change_data_utils,
     "utils.generic_utils": _change_generic_utils,
     "utils.io_utils": _change_io_utils,
+    "utils.losses_utils": over_replicas.change_losses_utils,
 }
 
 

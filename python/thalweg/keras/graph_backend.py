@@ -10,6 +10,7 @@ import numpy as np
 
 import thalweg
 from thalweg import dtypes
+from thalweg.control import replicas
 from thalweg.graph import graph as graphs
 from thalweg.graph.default_session import get_default_session
 from thalweg.graph.session import Session
@@ -67,8 +68,18 @@ def _current_session():
     if default is not None:
         return default
     if _session is None or _session._closed or _session.graph is not get_graph():
-        _session = Session()
+        _session = _new_session()
     return _session
+
+
+def _new_session():
+    """A session of the default graph; that of workers in step is at the server of this one."""
+    config, here = thalweg.ConfigProto(allow_soft_placement=True), replicas.here()
+    of_variables = (getattr(v, "distribute_strategy", None) for v in thalweg.global_variables())
+    strategy = here.strategy if here is not None else next(filter(None, of_variables), None)
+    if strategy is None:
+        return Session(config=config)
+    return Session(strategy.extended._session_target(), config=strategy.update_config_proto(config))
 
 
 def get_session(op_input_list: Iterable[object] = ()) -> Session:
@@ -158,7 +169,8 @@ def _assignment(x):
     if not hasattr(x, "_keras_assignment"):
         with x.graph.as_default(), graphs.name_scope(""), thalweg.init_scope():
             fed = thalweg.placeholder(x.dtype.base_dtype, shape=x.shape)
-            x._keras_assignment = fed, x.assign(fed).op
+            assigned = x.assign(fed)
+            x._keras_assignment = fed, getattr(assigned, "op", assigned)
     return x._keras_assignment
 
 

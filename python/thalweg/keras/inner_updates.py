@@ -3,15 +3,16 @@
 those of the outer one, which is what a model knows. So moving averages of a layer of a program's layer would keep their first values."""
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
-_calls = threading.local()  # .open: for each call that is under way, [(kind, layer, what it added for its inputs)]
+_calls = threading.local()  # .open: for each call that is under way, [(kind, layer, what it added for its inputs)]; .every: see all_added
 _KINDS = ("updates", "losses")
 
 
@@ -30,6 +31,9 @@ def _noting(kind, add):
     @functools.wraps(add)
     def noted(self, added, inputs=None):
         add(self, added, inputs)
+        every = getattr(_calls, "every", None)
+        if every is not None and added is not None:
+            every += [(self, kind, each) for each in (added if isinstance(added, (list, tuple)) else [added]) if each is not None]
         if inputs is not None and inputs != []:
             for each in added if isinstance(added, (list, tuple)) else [added]:
                 for call in getattr(_calls, "open", ()):
@@ -49,6 +53,16 @@ def _giving(kind, get):
                 found.append(each)
         return found
     return got
+
+
+@contextlib.contextmanager
+def all_added() -> Iterator[list[tuple[Any, str, Any]]]:
+    """A list of (layer, "updates" or "losses", what it adds) of all that layers add meanwhile, in this thread."""
+    before, _calls.every = getattr(_calls, "every", None), []
+    try:
+        yield _calls.every
+    finally:
+        _calls.every = before
 
 
 def is_within_call() -> bool:

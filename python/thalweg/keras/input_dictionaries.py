@@ -10,7 +10,7 @@ from thalweg import dtypes
 from thalweg.control.type_specs import TensorSpec
 from thalweg.graph.graph import name_scope
 from thalweg.graph.shapes import TensorShape
-from thalweg.keras import graph_backend
+from thalweg.keras import graph_backend, over_replicas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -107,11 +107,7 @@ def _build_class(self, inputs):
     self.built = True
 
 
-def build_of_elements(model: Any, spec: Any) -> None:
-    """Gives a model that has no inputs yet those of a dataset's elements, (inputs, targets ...) or inputs alone, and compiles it again."""
-    if model.built and model.inputs:
-        return
-    inputs, trains = (spec[0], len(spec) > 1) if isinstance(spec, tuple) else (spec, False)
+def _build_of_inputs(model, inputs):
     if isinstance(inputs, dict):
         model._build_of(inputs)
     elif hasattr(model, "add"):  # a Sequential model
@@ -120,6 +116,15 @@ def build_of_elements(model: Any, spec: Any) -> None:
     else:
         specs = [_placeholder_spec(row) for row in (inputs if isinstance(inputs, (list, tuple)) else [inputs])]
         model._set_inputs([graph_backend.placeholder(shape, dtype=dtype) for shape, dtype in specs])
+
+
+def build_of_elements(model: Any, spec: Any) -> None:
+    """Gives a model that has no inputs yet those of a dataset's elements, (inputs, targets ...) or inputs alone, and compiles it again."""
+    if model.built and model.inputs:
+        return
+    inputs, trains = (spec[0], len(spec) > 1) if isinstance(spec, tuple) else (spec, False)
+    with over_replicas.scope_of(model):
+        _build_of_inputs(model, inputs)
     if trains and model.optimizer and not model._is_compiled:
         model.compile(model.optimizer, model.loss, metrics=model._compile_metrics, weighted_metrics=model._compile_weighted_metrics,
                       loss_weights=model.loss_weights, sample_weight_mode=model.sample_weight_mode)

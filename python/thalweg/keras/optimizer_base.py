@@ -8,6 +8,7 @@ import numpy as np
 
 import thalweg
 from thalweg import dtypes
+from thalweg.control import replicas
 from thalweg.graph.tensor import IndexedSlices
 from thalweg.keras import graph_backend, initializers, schedules
 from thalweg.keras.schedules import LearningRateSchedule
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
     from thalweg.base.typing import Array, ArrayLike, DTypeLike, TensorLike
     from thalweg.graph.tensor import Operation, Tensor
+
+
+def _whole(variable):
+    """The variable that a part of one is of, under a distribution strategy."""
+    return getattr(variable, "_whole", variable)
 
 
 class Optimizer:
@@ -107,7 +113,7 @@ class Optimizer:
 
     def add_slot(self, var: Variable, slot_name: str, initializer: object = "zeros") -> Variable:
         """A variable of the optimizer beside one of the model."""
-        slots = self._slots.setdefault(var, {})
+        slots = self._slots.setdefault(_whole(var), {})
         if slot_name not in slots:
             first = initializers.made(initializer)
             slots[slot_name] = self._new_variable(f"{var.op.name}/{slot_name}",
@@ -117,7 +123,7 @@ class Optimizer:
 
     def get_slot(self, var: Variable, slot_name: str) -> Variable:
         """What add_slot made."""
-        return self._slots[var][slot_name]
+        return self._slots[_whole(var)][slot_name]
 
     def get_slot_names(self) -> list[str]:
         """The names of the slots that were made."""
@@ -204,6 +210,23 @@ class Optimizer:
         given = [(g, v) for g, v in pairs if g is not None]
         if pairs and not given:
             raise ValueError(f"No gradients provided for any variable: {[v.name for _, v in pairs]}.")
+        replica = replicas.of_a_replica()
+        if replica is not None:
+            return replica.merge_call(self._apply_over_replicas, args=(*zip(*given), name))
+        if replicas.here() is not None:
+            raise RuntimeError("Under a distribution strategy gradients are applied in a replica, in a function of experimental_run_v2, so that "
+                               "all parts of a variable change alike")
+        return self._applied(given, self._update, name)
+
+    def _apply_over_replicas(self, strategy, gradients, variables, name):
+        """A step of the sums of the gradients of all replicas, for each part of each variable."""
+        reduced = strategy.extended.batch_reduce_to("SUM", list(zip(gradients, variables)))
+
+        def update(gradient, variable):
+            return strategy.extended.update(variable, lambda part, given: self._update(given, part), args=(gradient,))
+        return self._applied(list(zip(reduced, variables)), update, name)
+
+    def _applied(self, given, update, name):
         _ = self.iterations
         with thalweg.init_scope():
             for hyper in self._hyper:
@@ -212,7 +235,7 @@ class Optimizer:
         with thalweg.name_scope(name or self._name):
             self._shared.clear()
             self._prepare([v for _, v in given])
-            updates = [self._update(gradient, variable) for gradient, variable in given]
+            updates = [update(gradient, variable) for gradient, variable in given]
             with thalweg.control_dependencies(updates):
                 return self.iterations.assign_add(1, read_value=False)
 

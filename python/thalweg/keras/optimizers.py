@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import thalweg
 from thalweg import train
 from thalweg.base import names
+from thalweg.control import replicas
 from thalweg.graph.tensor import IndexedSlices
 from thalweg.keras import graph_backend, schedules, utils
 from thalweg.keras.optimizer_base import Optimizer
@@ -39,8 +40,10 @@ class _Kind(Optimizer):
         self._told = [*arguments]
 
     def _value(self, name, var):
-        """A hyperparameter in the type of a variable, one node for all variables of a step; the learning rate is that of this step."""
-        key = name, var.dtype.base_dtype
+        """A hyperparameter in the type of a variable, one node for all variables of a step, of each replica; the learning rate is that of this
+        step."""
+        here = replicas.here()
+        key = name, var.dtype.base_dtype, here and here.device
         if key not in self._shared:
             self._shared[key] = self._made_value(name, var)
         return self._shared[key]
