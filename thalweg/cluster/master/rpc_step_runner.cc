@@ -142,7 +142,7 @@ void RpcStepRunner::EndNumber(const StepRequest& request, int64_t id, bool ok) {
 }
 
 Result<std::shared_ptr<RpcStepRunner::Step>> RpcStepRunner::Begin(const StepRequest& request) {
-  const auto step = std::make_shared<Step>(request, &context_.stopping);
+  auto step = std::make_shared<Step>(request, &context_.stopping);
   if (IsShared()) {
     CollectiveRendezvous& collectives = *context_.steps.collectives();
     const uint32_t session = MasterOfSession(NumberOfHandle(context_.session));
