@@ -77,6 +77,24 @@ def test_gradients_go_through_an_all_reduce(op, expected):
         assert [g.tolist() for g in session.run(list(gradients))] == [expected] * 2
 
 
+@pytest.mark.parametrize(("aggregation", "parts"), [("SUM", [3.0, 3.0]), ("MEAN", [6.0, 6.0])])
+def test_a_variable_of_each_replica_is_set_as_a_whole(aggregation, parts):
+    strategy = tf.distribute.MirroredStrategy(cases.TWO)
+    with strategy.scope():
+        v = tf.Variable(1.0, synchronization=tf.VariableSynchronization.ON_READ, aggregation=tf.VariableAggregation[aggregation])
+    change, given = v.assign(6.0), tf.distribute.get_replica_context
+    with strategy.scope():
+        own = strategy.experimental_run_v2(lambda: v.assign(tf.cast(given().replica_id_in_sync_group, tf.float32)))
+    with cases.session(tf) as session:
+        session.run(tf.global_variables_initializer())
+        session.run(change)
+        assert session.run(list(strategy.experimental_local_results(v))) == parts and session.run(v) == v.eval(session) == 6.0
+        nodes = len(tf.get_default_graph().get_operations())
+        assert session.run(list(strategy.experimental_local_results(own))) == [0.0, 1.0]
+        assert session.run(v) == (1.0 if aggregation == "SUM" else 0.5)
+        assert len(tf.get_default_graph().get_operations()) == nodes
+
+
 def test_a_scope_within_itself_makes_each_variable_once():
     strategy = tf.distribute.MirroredStrategy(cases.TWO)
     with strategy.scope(), strategy.scope():

@@ -112,7 +112,7 @@ class Replicas:
         model, found = self._model, []
 
         def step(loss):
-            with graph_name_scope(model.optimizer):
+            with _scope_of_training(model.optimizer):
                 found[:] = model.optimizer.get_updates(params=model._collected_trainable_weights, loss=loss)
         self._strategy.experimental_run_v2(step, args=(self._losses,))
         return found
@@ -123,7 +123,7 @@ class Replicas:
                                       list(outputs), updates=list(updates), name=name, **getattr(self._model, "_function_kwargs", {}))
 
 
-def graph_name_scope(optimizer: Any) -> Any:
+def _scope_of_training(optimizer: Any) -> Any:
     """The scope of what an optimizer adds."""
     return thalweg.name_scope(f"training/{type(optimizer).__name__}")
 
