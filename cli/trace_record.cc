@@ -127,8 +127,8 @@ void SayStep(const std::string& file, const Json& step) {
   }
   for (const Json& task : step.at("silent")) {
     std::printf(
-        "  nothing is known of %s: it ended, was cut off, or cannot tell of a step that "
-        "fails\n",
+        "  nothing is known of %s: it was lost, or the error ended its part before it "
+        "could tell\n",
         task.get<std::string>().c_str());
   }
 }

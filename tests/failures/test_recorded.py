@@ -65,7 +65,7 @@ def test_a_task_is_lost_in_a_recorded_step(by_calls, fault, tmp_path):
     with recorded_step(by_calls, fault, str(tmp_path)) as (status, out, err, cluster):
         assert status == 0, err
         assert "failed: UNAVAILABLE" in out
-        assert "nothing is known of /job:ps/replica:0/task:0: it ended, was cut off" in out
+        assert "nothing is known of /job:ps/replica:0/task:0: it was lost" in out
         assert os.listdir(tmp_path) == ["step.pb"]
         assert waiting.wait_for(lambda: not is_recording(cluster), LIMIT)
         metadata = tf.RunMetadata.FromString((tmp_path / "step.pb").read_bytes())

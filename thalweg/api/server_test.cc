@@ -332,6 +332,12 @@ constexpr std::string_view kSpread = R"(
   node { name: "check" op: "CheckNumerics" input: "x" device: "/job:ps"
          attr { key: "T" value { type: DT_FLOAT } } attr { key: "message" value { s: "bad" } } }
   node { name: "both" op: "Add" input: "check" input: "after" device: "/job:worker/task:1"
+         attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "sent" op: "Neg" input: "x" device: "/job:worker/task:1"
+         attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "refused" op: "CheckNumerics" input: "sent" device: "/job:ps"
+         attr { key: "T" value { type: DT_FLOAT } } attr { key: "message" value { s: "bad" } } }
+  node { name: "never" op: "Add" input: "refused" input: "after" device: "/job:worker/task:1"
          attr { key: "T" value { type: DT_FLOAT } } })";
 
 class ClusterTest : public ServerTest, public ::testing::WithParamInterface<ChannelUse> {
@@ -442,22 +448,27 @@ TEST_P(ClusterTest, AFailingStepIsRecordedOnAllItsTasks) {
       [&] { recording = RecordRemote(server_->target(), {.failing = true}, nullptr); });
   while (server_->Dump().find(kRecordMethod) == std::string::npos) std::this_thread::yield();
   EXPECT_EQ(*Step(session, std::nullopt, {"z:0"}), 7);
-  const Result<float> both = Step(session, std::numeric_limits<float>::quiet_NaN(), {"both:0"});
+  const Result<float> never = Step(session, std::numeric_limits<float>::quiet_NaN(), {"never:0"});
   recorder.join();
   ASSERT_TRUE(recording.ok()) << recording.status().ToString();
   EXPECT_EQ(recording->seen, 2);
   ASSERT_EQ(recording->steps.size(), 1U);
   const RecordedStep& step = recording->steps[0];
   EXPECT_EQ(step.session, session);
-  EXPECT_EQ(step.status.code(), both.status().code());
-  EXPECT_EQ(step.status.message(), both.status().message());
-  EXPECT_THAT(step.silent, ::testing::IsEmpty());
+  EXPECT_EQ(step.status.code(), never.status().code());
+  EXPECT_EQ(step.status.message(), never.status().message());
   const Result<OwnedMessage> metadata = ParseMessage(pb::RunMetadata::Descriptor(), *step.metadata);
   ASSERT_TRUE(metadata.ok()) << metadata.status().ToString();
   const std::set<std::string> ran = NodesOf(**metadata);
-  EXPECT_THAT(ran, ::testing::Contains("/job:ps/replica:0/task:0/device:CPU:0 check"));
-  EXPECT_THAT(ran, ::testing::Contains(::testing::StartsWith("/job:worker/replica:0/task:1/")));
-  EXPECT_THAT(ran, ::testing::Not(::testing::Contains(::testing::EndsWith(" both"))));
+  EXPECT_THAT(ran, ::testing::Contains("/job:ps/replica:0/task:0/device:CPU:0 refused"));
+  EXPECT_THAT(ran, ::testing::Not(::testing::Contains(::testing::EndsWith(" never"))));
+  // Whom the error has ended tells too, where no call is ended with it.
+  if (GetParam() == ChannelUse::kNone) {
+    EXPECT_THAT(step.silent, ::testing::ElementsAre("/job:worker/replica:0/task:1"));
+  } else {
+    EXPECT_THAT(step.silent, ::testing::IsEmpty());
+    EXPECT_THAT(ran, ::testing::Contains("/job:worker/replica:0/task:1/device:CPU:0 sent"));
+  }
   EXPECT_GE((*metadata)->Size(pb::RunMetadata::kPartitionGraphs), 2U);
 }
 

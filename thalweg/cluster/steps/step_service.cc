@@ -158,7 +158,8 @@ void StepService::RunPart(const std::shared_ptr<Connection>& connection,
   if (reaction.kind != StepReaction::kAnswer) return;
   if (start.trace.failures) {
     // A trace that finds no room is missing; the step is what it would be without.
-    if (!how.told.empty()) PushTrace(connection, start, how.told).IgnoreError();
+    // One that was ended before it began tells that nothing ran.
+    PushTrace(connection, start, how.told).IgnoreError();
   } else if (reaction.status.ok() && start.trace.any()) {
     reaction.status = PushTrace(connection, start, how.told);
     if (reaction.status.ok()) return;
