@@ -89,7 +89,7 @@ class Replicas:
         metric = _library("metrics").Metric
         updates = [(layer, each) for layer, kind, each in new if kind == "updates"]
         self._replicas[replicas.of_a_replica()._index] = _Replica(
-            loss, outputs, [each for layer, each in updates if not isinstance(layer, metric) and layer.trainable],
+            loss, outputs, [each for layer, each in updates if not isinstance(layer, metric) and layer.trainable and model.trainable],
             [each for layer, each in updates if isinstance(layer, metric)])
         return loss
 
