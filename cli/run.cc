@@ -83,14 +83,15 @@ void PrintStatistics(const Named& arrays, bool as_json) {
   Json all = Json::array();
   TextTable table(
       {"tensor", "type", "shape", "min", "max", "mean", "deviation", "zeros", "NaN", "infinite"});
-  for (const auto& [name, value] : arrays) {
-    Json one{{"tensor", name}};
+  for (const auto& array : arrays) {
+    const tw::Tensor& value = array.second;
+    Json one{{"tensor", array.first}};
     one.update(GetJson([&](TwStatus* status) { return tw_tensor_statistics(value.c(), status); }));
     const Json& numbers = one.at("statistics");
     const auto text = [&](const char* key) {
       return numbers.contains(key) ? NumberText(numbers.at(key)) : std::string("-");
     };
-    table.Add({name, one.at("dtype"), ShapeText(one.at("shape")), text("min"), text("max"),
+    table.Add({array.first, one.at("dtype"), ShapeText(one.at("shape")), text("min"), text("max"),
                text("mean"), text("deviation"), text("zeros"), text("nans"), text("infinities")});
     all.push_back(std::move(one));
   }

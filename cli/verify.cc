@@ -103,9 +103,10 @@ Json Compare(const tw::Model& model, const VerifyArgs& args, const NamedArrays& 
 // Of the recorded values, those that are outputs of the signature.
 NamedArrays OutputsOf(const tw::ModelSignature& signature, const NamedArrays& values) {
   NamedArrays outputs;
-  for (const auto& [name, value] : values) {
+  for (const auto& value : values) {
+    const std::string& name = value.first;
     const auto is_it = [&](const tw::ModelTensor& t) { return t.name == name || t.tensor == name; };
-    if (std::ranges::any_of(signature.outputs, is_it)) outputs.emplace_back(name, value);
+    if (std::ranges::any_of(signature.outputs, is_it)) outputs.push_back(value);
   }
   return outputs;
 }

@@ -59,7 +59,7 @@ struct ModelOptions {
   bool without_weights = false;     // to look at: variables are not restored, tables not filled
   const TwRunOptions* options = nullptr;  // of the restore: a timeout, a cancellation
   bool map_weights = false;               // large ones are pages of their files (c_model.h)
-  std::string passes{};  // of its session, to switch off and on: "none", "-cse"
+  std::string passes{};                   // of its session, to switch off and on: "none", "-cse"
   std::string device{};  // of all nodes that have a kernel there: "/device:CPU:1"; "": any
 };
 
