@@ -7,8 +7,8 @@
 
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/utf8.h"
+#include "thalweg/proto/wire_fields.h"
 #include "thalweg/trace/partition_reader.h"
-#include "thalweg/trace/wire_fields.h"
 
 namespace thalweg {
 namespace {
