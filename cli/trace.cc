@@ -9,6 +9,7 @@
 #include "file_commands.h"
 #include "file_work.h"
 #include "new_file.h"
+#include "trace_filter.h"
 #include "trace_words.h"
 
 namespace cli {
@@ -16,7 +17,8 @@ namespace {
 
 struct TraceArgs {
   std::vector<std::string> files;
-  std::string out;
+  std::string out, format;
+  TraceFilterArgs filter;
   int64_t step = -1;  // the slowest
   size_t limit = 20;
   bool json = false, chrome = false, force = false;
@@ -131,7 +133,7 @@ void ShowHead(const Json& summary, size_t limit) {
 }
 
 void ShowSummary(const TraceArgs& args) {
-  const Json summary = Summarize(args.files, args.step);
+  const Json summary = Json::parse(args.filter.Tell(args.files, TW_TRACE_SUMMARY, args.step));
   if (args.json) {
     PrintJson(summary);
     return;
@@ -181,15 +183,23 @@ std::string OutName(const TraceArgs& args, const char* ending) {
   return std::filesystem::path(args.files.front()).replace_extension(ending).string();
 }
 
-void ExportTrace(const TraceArgs& args) {
-  const std::vector<const char*> paths = Pointers(args.files);
-  const std::string text = GetText([&](TwStatus* status) {
-    return tw_trace_chrome(paths.data(), static_cast<int32_t>(paths.size()), status);
-  });
-  WriteText(OutName(args, ".json"), text, args.force);
+// As asked for, or as the name of the file says.
+bool IsForPerfetto(const TraceArgs& args) {
+  if (!args.format.empty()) return args.format == "perfetto";
+  const std::string ending = std::filesystem::path(args.out).extension().string();
+  return !args.chrome && (ending == ".pftrace" || ending == ".perfetto-trace");
 }
 
-void ViewTrace(const TraceArgs& args) { WritePage(args.files, OutName(args, ".html"), args.force); }
+void ExportTrace(const TraceArgs& args) {
+  const bool is_perfetto = IsForPerfetto(args);
+  WriteText(OutName(args, is_perfetto ? ".pftrace" : ".json"),
+            args.filter.Tell(args.files, is_perfetto ? TW_TRACE_PERFETTO : TW_TRACE_CHROME),
+            args.force);
+}
+
+void ViewTrace(const TraceArgs& args) {
+  WriteText(OutName(args, ".html"), args.filter.Tell(args.files, TW_TRACE_PAGE), args.force);
+}
 
 }  // namespace
 
@@ -205,6 +215,7 @@ void AddTrace(CLI::App& app) {
     verb->add_option("FILE", args->files,
                      "RunMetadata, binary or .pbtxt; several: steps, or what tasks wrote of one")
         ->required();
+    AddTraceFilter(*verb, &args->filter);
     return verb;
   };
   const auto add_step = [&](CLI::App* verb) {
@@ -227,9 +238,13 @@ void AddTrace(CLI::App& app) {
   viewing->callback([args] { ViewTrace(*args); });
   AddTraceMemory(*all);
   CLI::App* const exporting = add("export", "Writes the trace for other viewers");
-  exporting->add_flag("--chrome", args->chrome,
-                      "JSON for chrome://tracing and ui.perfetto.dev (the only format)");
-  add_out(exporting, "The file (FILE.json)");
+  exporting
+      ->add_option("--format", args->format,
+                   "chrome: JSON for chrome://tracing and ui.perfetto.dev; perfetto: the binary "
+                   "form of the latter (by the file's name: .pftrace, .perfetto-trace; chrome)")
+      ->check(CLI::IsMember({"chrome", "perfetto"}));
+  exporting->add_flag("--chrome", args->chrome, "As --format chrome")->excludes("--format");
+  add_out(exporting, "The file (FILE.json, FILE.pftrace)");
   exporting->callback([args] { ExportTrace(*args); });
   AddTraceCompare(*all);
   AddTraceRecord(*all);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "trace_filter.h"
 #include "trace_words.h"
 
 namespace cli {
@@ -11,6 +12,7 @@ namespace {
 
 struct TraceMemoryArgs {
   std::vector<std::string> files;
+  TraceFilterArgs filter;
   int64_t step = -1;  // the one with the highest peak
   size_t limit = 20;
   bool json = false;
@@ -113,10 +115,7 @@ void ShowMemoryGrowth(const Json& growth) {
 }
 
 void ShowMemory(const TraceMemoryArgs& args) {
-  const std::vector<const char*> paths = Pointers(args.files);
-  const Json memory = GetJson([&](TwStatus* status) {
-    return tw_trace_memory(paths.data(), static_cast<int32_t>(paths.size()), args.step, status);
-  });
+  const Json memory = Json::parse(args.filter.Tell(args.files, TW_TRACE_MEMORY, args.step));
   if (args.json) {
     PrintJson(memory);
     return;
@@ -144,6 +143,7 @@ void AddTraceMemory(CLI::App& trace) {
   verb->add_option("FILE", args->files,
                    "RunMetadata, binary or .pbtxt; several: steps, or what tasks wrote of one")
       ->required();
+  AddTraceFilter(*verb, &args->filter);
   verb->add_option("--step", args->step, "Number of the step, by time (the one of most memory)")
       ->check(CLI::NonNegativeNumber);
   verb->add_option("--limit", args->limit, "Of nodes that hold memory (20)");

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "npy.h"
 #include "test_command.h"
 
@@ -43,6 +46,44 @@ TEST_F(CommandFolder, TraceExportAndWhatIsNoTrace) {
   EXPECT_EQ(Run("trace summary " + Path("cut.pb")), 0) << output;
   EXPECT_THAT(output, HasSubstr("is cut off or damaged"));
   EXPECT_EQ(Run("trace"), 2);
+}
+
+TEST_F(CommandFolder, TraceExportForPerfetto) {
+  const std::string file = Golden("traces/cluster_2.21.pb");
+  ASSERT_EQ(Run("trace export --format perfetto " + file + " -o " + Path("a.bin")), 0) << output;
+  const std::string bytes = ReadFile(Path("a.bin"));
+  EXPECT_THAT(bytes, HasSubstr("lane 0"));
+  EXPECT_THAT(bytes, HasSubstr("busy lanes"));
+  EXPECT_THAT(bytes, HasSubstr("memory: "));
+  EXPECT_THAT(bytes, Not(HasSubstr("traceEvents")));
+  for (const char* name : {"b.pftrace", "c.perfetto-trace"}) {
+    ASSERT_EQ(Run("trace export " + file + " -o " + Path(name)), 0) << output;
+    EXPECT_EQ(ReadFile(Path(name)), bytes);
+  }
+  ASSERT_EQ(Run("trace export --format chrome " + file + " -o " + Path("d.pftrace")), 0) << output;
+  EXPECT_THAT(ReadFile(Path("d.pftrace")), HasSubstr("traceEvents"));
+  EXPECT_EQ(Run("trace export --format other " + file), 2);
+}
+
+TEST_F(CommandFolder, TraceVerbsTakeOneFilter) {
+  const std::string file = Golden("traces/cluster_2.21.pb");
+  for (const std::string& verb :
+       std::vector<std::string>{"summary", "view --force -o " + Path("f.html"),
+                                "export --force -o " + Path("f.json"), "memory"}) {
+    ASSERT_EQ(Run("trace " + verb + " --task ps --min-duration 1ns --from 0us --to 10s " + file), 0)
+        << output;
+    EXPECT_EQ(Run("trace " + verb + " --node nobody " + file), 1);
+    EXPECT_THAT(output, HasSubstr("the filter leaves none of "));
+    EXPECT_EQ(Run("trace " + verb + " --from 5 " + file), 2);
+    EXPECT_THAT(output, HasSubstr("expected a time such as 5ms (ns, us, ms, s), found \"5\""));
+    EXPECT_EQ(Run("trace " + verb + " --from 5ms --to 2ms " + file), 2);
+    EXPECT_THAT(output, HasSubstr("expected a time after that of --from"));
+  }
+  EXPECT_THAT(ReadFile(Path("f.json")), HasSubstr("edge_6_y"));
+  EXPECT_THAT(ReadFile(Path("f.json")), Not(HasSubstr("edge_4_v"))) << "what the worker received";
+  ASSERT_EQ(Run("trace summary --task ps " + file), 0) << output;
+  EXPECT_THAT(output, HasSubstr("A filter left "));
+  EXPECT_THAT(output, Not(HasSubstr("edge_4_v")));
 }
 
 TEST_F(CommandFolder, TraceCompareSaysWhatChanged) {

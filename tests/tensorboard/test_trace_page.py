@@ -166,9 +166,74 @@ def test_light_and_dark(chromium, delayed):
     chromium.wait_for(f"{corner}[0] === 255")
 
 
+def _over(chromium, kind, time):
+    """Moves the pointer over a row at a time; what is said there."""
+    x, y = chromium.run(f"""(() => {{ const box = app.canvas.getBoundingClientRect(), row = app.rows.list.find((r) => r.kind === "{kind}");
+      return [Math.round(box.left + app.painter.marks.x({time})), Math.round(box.top + Marks.TOP + row.top + row.height / 2 - app.view.scroll)]; }})()""")
+    chromium.mouse("Moved", x, y)
+    chromium.wait_for("!document.getElementById('tooltip').hidden")
+    return chromium.run("document.getElementById('tooltip').textContent")
+
+
+def test_memory_over_time(chromium, tmp_path):
+    file = trace_files.training_step().write(tmp_path / "training.pb")
+    show(chromium, trace_files.page_of([file], tmp_path / "training.html"))
+    use = chromium.run("(({peak_bytes, peak_at, points}) => ({peak_bytes, peak_at, points}))(app.trace.memory.uses[0])")
+    assert use["peak_bytes"] == 30_000_000 and use["peak_at"] == 1_055_000, "a variable, three activations, a gradient"
+    text = _over(chromium, "memory", 1_100_000)
+    assert text.startswith("worker/0 CPU:0 holds 30.0 MB; peak 30.0 MB")
+    assert "  18.0 MB activations\n  4.00 MB gradients\nmost by:\n  8.00 MB weights (variables)\n  6.00 MB layer1/MatMul (activations)" in text
+    assert "scratch" in _over(chromium, "memory", 200_000)
+    assert "100 % of 1 lane busy" in _over(chromium, "device", 200_000)
+    # Each kind has its color, and the row is as high as what is held then.
+    column = """(() => { const {painter, rows, palette, view} = app, row = rows.list.find((r) => r.kind === "memory"), ratio = devicePixelRatio;
+      const x = Math.round((painter.marks.x(%d) - Marks.GUTTER) * ratio), seen = {};
+      for (let y = Math.round((row.top + 2) * ratio); y < (row.top + row.height - 2) * ratio; ++y) {
+        const kind = palette.ofKind.indexOf(painter.pixels[y * painter.image.width + x]);
+        seen[kind] = (seen[kind] ?? 0) + 1; }
+      return seen; })()"""
+    at_peak, later = chromium.run(column % 1_100_000), chromium.run(column % 1_850_000)
+    assert "-1" not in at_peak and set(at_peak) == {"0", "3", "4"}
+    assert at_peak["3"] / at_peak["0"] == pytest.approx(18 / 8, rel=0.15)
+    assert later["-1"] > 10 and later["0"] == at_peak["0"]
+    chromium.run("app.details.tooltip.hidden = true")
+    _over(chromium, "memory", 1_100_000)
+    chromium.picture(os.path.join(browser.PICTURES, "trace_memory.png"))
+
+
+def test_the_pyramid_finds_the_highest(chromium, tmp_path):
+    file = trace_files.write_many(tmp_path / "memory.pb", 64_000, telling=2)
+    show(chromium, trace_files.page_of([file], tmp_path / "memory.html"))
+    wrong, levels = chromium.run("""(() => { const {memory} = app.trace;
+      let wrong = 0;
+      for (const use of memory.uses) {
+        const begin = memory.at[use.first], time = use.end - begin;
+        for (const parts of [3, 40, 1000]) {
+          for (let k = -1; k <= parts; ++k) {
+            const from = begin + time * k / parts, to = begin + time * (k + 1) / parts, point = memory.pointOf(use, from, to);
+            let most = -1;
+            for (let i = 0; i < use.points; ++i) {
+              const until = i + 1 < use.points ? memory.at[use.first + i + 1] : Infinity;
+              if (memory.at[use.first + i] <= to && until > from) most = Math.max(most, use.total[i]);
+            }
+            if (k >= 0 && k < parts) wrong += point < 0 || use.total[point] !== most;
+          }
+        }
+      }
+      return [wrong, memory.uses[0].levels.length]; })()""")
+    assert wrong == 0 and levels >= 2
+
+
+def test_a_filter_leaves_what_was_asked_for(chromium, tmp_path):
+    file = trace_files.delayed_step().write(tmp_path / "step.pb")
+    show(chromium, trace_files.page_of([file, "--task", "worker/0", "--min-duration", "100us"], tmp_path / "step.html"))
+    chromium.wait_for_text("A filter left 3 of 5 nodes and transfers, in 1 of 1 step.")
+    assert chromium.run("Array.from({length: app.trace.size}, (_, i) => app.trace.name(i)).sort()") == ["beside", "edge_0_v", "y"]
+
+
 def test_a_million_spans(chromium, tmp_path):
-    url = trace_files.page_of([trace_files.write_many(tmp_path / "many.pb", 1_000_000)], tmp_path / "many.html")
-    assert os.path.getsize(tmp_path / "many.html") < 12 * 1_000_000
+    url = trace_files.page_of([trace_files.write_many(tmp_path / "many.pb", 1_000_000, telling=1)], tmp_path / "many.html")
+    assert os.path.getsize(tmp_path / "many.html") < 16 * 1_000_000
     show(chromium, url)
     chromium.wait_for_text("1,000,000 nodes on 4 devices")
     # Of the whole, the busiest part of the rows is seen: what is drawn is not empty, and no names are.

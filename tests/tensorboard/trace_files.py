@@ -34,6 +34,20 @@ class Step:
         """A value that came from another device."""
         return self.node(to_device, "RecvTensor", f"[{size}B] [1Mb/s] {edge} from {from_device} to {to_device}", start, end)
 
+    def held(self, *changes, address=0, persistent=0):
+        """What the last node of the last device was given and gave back, (when, bytes) each, the first of it its output at an address; what it
+        keeps beyond the step."""
+        node = list(self._devices.values())[-1].node_stats[-1]
+        records = node.memory.add(allocator_name="cpu").allocation_records
+        for at, size in changes:
+            records.add(alloc_micros=self._begin + at, alloc_bytes=size)
+        buffer = node.output.add().tensor_description.allocation_description
+        buffer.allocated_bytes = buffer.requested_bytes = changes[0][1] if changes else 0
+        buffer.ptr = address
+        if persistent:
+            node.memory_stats.persistent_memory_size = persistent
+        return self
+
     def graph(self, device, *nodes):
         """The graph of a device: (name, op, [inputs]) each."""
         graph = self._metadata.partition_graphs.add()
@@ -58,14 +72,43 @@ def delayed_step(delay=5000, begin=0):
     return step
 
 
+def training_step():
+    """A step of three layers: what they keep for the gradients, what these make, scratch, a variable."""
+    step = Step().node(WORKER, "weights", "VariableV2()", 0, 10).held(address=1, persistent=8_000_000)
+    names = ["layer1", "layer2", "layer3"]
+    for i, name in enumerate(names):
+        begin = 100 + 300 * i
+        step.node(WORKER, f"{name}/MatMul", "MatMul()", begin, begin + 280)
+        step.held((begin + 5, 6_000_000), (begin + 10, 3_000_000), (begin + 250, -3_000_000), (1900 - 300 * i, -6_000_000), address=10 + i)
+    for i, name in enumerate(reversed(names)):
+        begin = 1050 + 300 * i
+        step.node(WORKER, f"gradients/{name}_grad/MatMul", "MatMul()", begin, begin + 260)
+        step.held((begin + 5, 4_000_000), (begin + 450, -4_000_000), address=20 + i)
+    return step.graph(WORKER, ("weights", "VariableV2", []), *((f"{name}/MatMul", "MatMul", ["weights"]) for name in names),
+                      *((f"gradients/{name}_grad/MatMul", "MatMul", [f"{name}/MatMul"]) for name in names))
+
+
 def _varint(values, width):
     """Numbers as varints of so many bytes each."""
     digits = np.stack([values >> (7 * i) & 127 | (128 if i < width - 1 else 0) for i in range(width)], axis=1)
     return digits.astype(np.uint8)
 
 
-def write_many(path, count, devices=4, lanes=8):
-    """A file of so many spans on several devices with several lanes each, 1 us on average and now and then a millisecond."""
+def _held(starts, times, random):
+    """The memory field of nodes that are given some megabytes, now and then fifty more, for some milliseconds."""
+    each = len(starts)
+    size = random.integers(1 << 21, 1 << 22, each)
+    size[random.integers(0, each, each // 500 + 1)] += 50 << 20
+    came, went = starts // 1000, (starts + times) // 1000 + random.integers(1, 5000, each)
+    columns = [np.full((each, 2), (0x32, 40), np.uint8), np.full((each, 3), (0x32, 14, 0x08), np.uint8), _varint(came, 8),
+               np.full((each, 1), 0x10, np.uint8), _varint(size, 4), np.full((each, 3), (0x32, 20, 0x08), np.uint8), _varint(went, 8),
+               np.full((each, 1), 0x10, np.uint8), _varint(-size, 10)[:, :9], np.full((each, 1), 1, np.uint8)]
+    return np.concatenate(columns, axis=1)
+
+
+def write_many(path, count, devices=4, lanes=8, telling=0):
+    """A file of so many spans on several devices with several lanes each, 1 us on average and now and then a millisecond; nodes of as many
+    lanes as are `telling` tell of memory."""
     random = np.random.default_rng(1)
     each = count // (devices * lanes)
     with open(path, "wb") as file:
@@ -85,6 +128,8 @@ def write_many(path, count, devices=4, lanes=8):
                            np.full((each, 1), 0x50, np.uint8), _varint(np.full(each, lane), 1),
                            np.full((each, 1), 0x68, np.uint8), _varint(starts, 9),
                            np.full((each, 2), (0x80, 1), np.uint8), _varint(times, 4)]
+                if lane < telling:
+                    columns.append(_held(starts, times, random))
                 body = np.concatenate(columns, axis=1)
                 head[:] = (0x12, body.shape[1])
                 records.append(np.concatenate([head, body], axis=1).tobytes())

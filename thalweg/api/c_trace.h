@@ -34,6 +34,32 @@ TW_EXPORT TwBuffer* tw_trace_page(const char* const* paths, int32_t n, TwStatus*
 TW_EXPORT TwBuffer* tw_trace_memory(const char* const* paths, int32_t n, int64_t step,
                                     TwStatus* status);
 
+/* What a trace is told as. */
+typedef enum TwTraceForm {
+  TW_TRACE_SUMMARY = 0, /* as tw_trace_summary */
+  TW_TRACE_MEMORY = 1,  /* as tw_trace_memory */
+  TW_TRACE_PAGE = 2,    /* as tw_trace_page */
+  TW_TRACE_CHROME = 3,  /* as tw_trace_chrome */
+  TW_TRACE_PERFETTO = 4 /* the binary form of ui.perfetto.dev, with memory and busy lanes */
+} TwTraceForm;
+typedef struct TwTraceOptions {
+  size_t struct_size;
+  int64_t step; /* of a summary and of memory, of what the rest leaves; -1: as those functions do */
+  /* What is left out first. Patterns with '*' and '?', any of which may match: of tasks, in full or
+   * as "worker/0" or "worker"; of names of nodes. 0 of them: all. */
+  const char* const* tasks;
+  int32_t num_tasks;
+  const char* const* nodes;
+  int32_t num_nodes;
+  int64_t min_nanos;  /* nodes that take at least as long */
+  int64_t from_nanos; /* since the trace's begin: nodes that end after it ... */
+  int64_t to_nanos;   /* ... and start before this; 0: all that follow */
+} TwTraceOptions;
+/* All functions above but tw_trace_compare, with a filter. `options`: may be NULL. INVALID_ARGUMENT
+ * where the filter leaves nothing; of what it left "notes" tell. */
+TW_EXPORT TwBuffer* tw_trace_tell(const char* const* paths, int32_t n, TwTraceForm form,
+                                  const TwTraceOptions* options, TwStatus* status);
+
 typedef struct TwRecordOptions {
   size_t struct_size;
   int64_t steps; /* how many; 0: 1 */

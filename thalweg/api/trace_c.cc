@@ -3,8 +3,9 @@
 #include "thalweg/api/handles.h"
 #include "thalweg/trace/chrome_trace.h"
 #include "thalweg/trace/memory_json.h"
-#include "thalweg/trace/memory_use.h"
+#include "thalweg/trace/perfetto_trace.h"
 #include "thalweg/trace/trace_comparison.h"
+#include "thalweg/trace/trace_filter.h"
 #include "thalweg/trace/trace_page.h"
 #include "thalweg/trace/trace_reader.h"
 #include "thalweg/trace/trace_summary.h"
@@ -21,15 +22,14 @@ Result<std::unique_ptr<Trace>> TraceOf(const char* const* paths, int32_t n,
   return ReadTrace(fs, files, with_memory);
 }
 
-// A buffer of the text that `body` makes of the trace.
-template <class Body>
-TwBuffer* ToldOfTrace(TwStatus* status, const char* const* paths, int32_t n, Body&& body,
-                      bool with_memory = false) {
-  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Trace> trace, TraceOf(paths, n, with_memory));
-    ASSIGN_OR_RETURN(std::string text, body(*trace));
-    return NewBuffer(std::move(text));
-  });
+Result<TraceFilter> FilterOf(const TwTraceOptions& options) {
+  TraceFilter filter;
+  ASSIGN_OR_RETURN(filter.tasks, UnwrapTexts(options.tasks, options.num_tasks, "task"));
+  ASSIGN_OR_RETURN(filter.nodes, UnwrapTexts(options.nodes, options.num_nodes, "node"));
+  filter.min_nanos = options.min_nanos;
+  if (options.from_nanos > 0) filter.from_nanos = options.from_nanos;
+  if (options.to_nanos != 0) filter.to_nanos = options.to_nanos;
+  return filter;
 }
 
 Status CheckStep(const Trace& trace, int64_t step) {
@@ -40,20 +40,57 @@ Status CheckStep(const Trace& trace, int64_t step) {
   return OkStatus();
 }
 
-Result<TraceSummary> SummaryOf(const Trace& trace, int64_t step) {
+Result<std::string> TextOf(const Trace& trace, TwTraceForm form, int64_t step) {
   RETURN_IF_ERROR(CheckStep(trace, step));
-  return Summarize(trace, step < 0 ? SlowestStep(trace) : static_cast<uint32_t>(step));
+  switch (form) {
+    case TW_TRACE_SUMMARY:
+      return SummaryJson(
+          trace, Summarize(trace, step < 0 ? SlowestStep(trace) : static_cast<uint32_t>(step)));
+    case TW_TRACE_MEMORY:
+      return MemoryJson(trace, step);
+    case TW_TRACE_PAGE:
+      return TracePage(trace);
+    case TW_TRACE_CHROME:
+      return ChromeTrace(trace);
+    case TW_TRACE_PERFETTO:
+      return PerfettoTrace(trace);
+  }
+  return InvalidArgument("expected a form of traces from ", int{TW_TRACE_SUMMARY}, " to ",
+                         int{TW_TRACE_PERFETTO}, ", found ", static_cast<int>(form));
+}
+
+Result<std::string> Told(const char* const* paths, int32_t n, TwTraceForm form,
+                         const TwTraceOptions& options) {
+  const bool with_memory =
+      form == TW_TRACE_MEMORY || form == TW_TRACE_PAGE || form == TW_TRACE_PERFETTO;
+  ASSIGN_OR_RETURN(const TraceFilter filter, FilterOf(options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Trace> trace, TraceOf(paths, n, with_memory));
+  RETURN_IF_ERROR(FilterTrace(filter, trace.get()));
+  return TextOf(*trace, form, options.step);
+}
+
+TwTraceOptions OptionsOf(int64_t step) {
+  TwTraceOptions options{};
+  options.struct_size = sizeof options;
+  options.step = step;
+  return options;
 }
 
 }  // namespace
 
 extern "C" {
 
-TwBuffer* tw_trace_summary(const char* const* paths, int32_t n, int64_t step, TwStatus* status) {
-  return ToldOfTrace(status, paths, n, [&](const Trace& trace) -> Result<std::string> {
-    ASSIGN_OR_RETURN(const TraceSummary summary, SummaryOf(trace, step));
-    return SummaryJson(trace, summary);
+TwBuffer* tw_trace_tell(const char* const* paths, int32_t n, TwTraceForm form,
+                        const TwTraceOptions* options, TwStatus* status) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    ASSIGN_OR_RETURN(std::string text, Told(paths, n, form, CopyOptions(options, OptionsOf(-1))));
+    return NewBuffer(std::move(text));
   });
+}
+
+TwBuffer* tw_trace_summary(const char* const* paths, int32_t n, int64_t step, TwStatus* status) {
+  const TwTraceOptions options = OptionsOf(step);
+  return tw_trace_tell(paths, n, TW_TRACE_SUMMARY, &options, status);
 }
 
 TwBuffer* tw_trace_compare(const char* const* before, int32_t n_before, const char* const* after,
@@ -66,23 +103,16 @@ TwBuffer* tw_trace_compare(const char* const* before, int32_t n_before, const ch
 }
 
 TwBuffer* tw_trace_chrome(const char* const* paths, int32_t n, TwStatus* status) {
-  return ToldOfTrace(status, paths, n,
-                     [](const Trace& trace) -> Result<std::string> { return ChromeTrace(trace); });
+  return tw_trace_tell(paths, n, TW_TRACE_CHROME, nullptr, status);
 }
 
 TwBuffer* tw_trace_page(const char* const* paths, int32_t n, TwStatus* status) {
-  return ToldOfTrace(status, paths, n,
-                     [](const Trace& trace) -> Result<std::string> { return TracePage(trace); });
+  return tw_trace_tell(paths, n, TW_TRACE_PAGE, nullptr, status);
 }
 
 TwBuffer* tw_trace_memory(const char* const* paths, int32_t n, int64_t step, TwStatus* status) {
-  return ToldOfTrace(
-      status, paths, n,
-      [&](const Trace& trace) -> Result<std::string> {
-        RETURN_IF_ERROR(CheckStep(trace, step));
-        return MemoryJson(trace, step);
-      },
-      true);
+  const TwTraceOptions options = OptionsOf(step);
+  return tw_trace_tell(paths, n, TW_TRACE_MEMORY, &options, status);
 }
 
 }  // extern "C"

@@ -7,7 +7,7 @@
 
 #include "thalweg/base/entropy.h"
 #include "thalweg/base/str_cat.h"
-#include "thalweg/proto/wire_reader.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 namespace {
@@ -19,11 +19,6 @@ constexpr uint64_t kOfRecords = 2;
 constexpr size_t kMostBytes = 1 << 20;
 
 std::string MetadataPath(const std::string& path) { return path + "/snapshot.metadata"; }
-
-void AppendNumber(std::string& out, uint32_t field, uint64_t value) {
-  AppendTag(out, field, WireType::kVarint);
-  AppendVarint(out, value);
-}
 
 struct Fields {
   SavedMetadata metadata;
@@ -85,17 +80,16 @@ std::string ShardFolder(const std::string& path, const std::string& run_id, int6
 Status WriteMetadata(FileSystem& fs, const std::string& path, const SavedMetadata& metadata) {
   std::string text, types;
   for (const DType type : metadata.types) AppendVarint(types, static_cast<uint64_t>(type));
-  AppendTag(text, kRunId, WireType::kLengthDelimited);
-  AppendBytes(text, metadata.run_id);
+  AddWireText(kRunId, metadata.run_id, &text);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  AppendNumber(
-      text, kCreated,
-      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count()));
-  AppendNumber(text, kVersion, kOfRecords);
-  AppendTag(text, kTypes, WireType::kLengthDelimited);
-  AppendBytes(text, types);
-  AppendNumber(text, kElements, static_cast<uint64_t>(metadata.elements));
-  AppendNumber(text, kFinalized, 1);
+  PutWireNumber(
+      kCreated,
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count()),
+      &text);
+  PutWireNumber(kVersion, kOfRecords, &text);
+  AddWireText(kTypes, types, &text);
+  PutWireNumber(kElements, static_cast<uint64_t>(metadata.elements), &text);
+  PutWireNumber(kFinalized, 1, &text);
   ASSIGN_OR_RETURN(const auto file, fs.CreateTemporary(MetadataPath(path)));
   Status written = file->Append(text);
   if (written.ok()) written = file->Sync();

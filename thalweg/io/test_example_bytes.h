@@ -7,15 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "thalweg/proto/wire_reader.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 
 inline std::string Field(uint32_t number, std::string_view bytes) {
   std::string out;
-  AppendTag(out, number, WireType::kLengthDelimited);
-  AppendVarint(out, bytes.size());
-  return out.append(bytes);
+  AddWireText(number, bytes, &out);
+  return out;
 }
 // Features.
 inline std::string Floats(const std::vector<float>& values) {

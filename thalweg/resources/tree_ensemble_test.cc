@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "thalweg/proto/wire_reader.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 namespace {
@@ -88,8 +88,7 @@ TEST(TreeEnsembleTest, PruningGoesUpAsFarAsNothingIsGained) {
 
 std::string Message(uint32_t number, const std::string& bytes) {
   std::string out;
-  AppendTag(out, number, WireType::kLengthDelimited);
-  AppendBytes(out, bytes);
+  AddWireText(number, bytes, &out);
   return out;
 }
 

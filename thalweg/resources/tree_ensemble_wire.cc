@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "thalweg/proto/wire_reader.h"
+#include "thalweg/proto/wire_fields.h"
 #include "thalweg/resources/tree_ensemble.h"
 
 namespace thalweg {
@@ -265,13 +265,6 @@ Status CheckEnsemble(const TreeEnsemble& ensemble) {
   return OkStatus();
 }
 
-// Zeros are not written.
-void AppendInt(std::string& out, uint32_t number, int64_t value) {
-  if (value == 0) return;
-  AppendTag(out, number, WireType::kVarint);
-  AppendVarint(out, static_cast<uint64_t>(value));
-}
-
 void AppendFloat(std::string& out, uint32_t number, float value) {
   if (value == 0) return;
   AppendTag(out, number, WireType::kFixed32);
@@ -285,17 +278,12 @@ void AppendFloats(std::string& out, uint32_t number, std::span<const float> valu
   for (const float value : values) AppendFixed32(out, std::bit_cast<uint32_t>(value));
 }
 
-void AppendMessage(std::string& out, uint32_t number, std::string_view message) {
-  AppendTag(out, number, WireType::kLengthDelimited);
-  AppendBytes(out, message);
-}
-
 std::string LeafBytes(const TreeLeaf& leaf) {
   std::string out;
   if (leaf.has_vector) {
     std::string vector;
     AppendFloats(vector, 1, leaf.vector);
-    AppendMessage(out, 1, vector);
+    AddWireText(1, vector, &out);
   }
   AppendFloat(out, 3, leaf.scalar);
   return out;
@@ -304,34 +292,34 @@ std::string LeafBytes(const TreeLeaf& leaf) {
 std::string NodeBytes(const TreeNode& node) {
   std::string out;
   if (node.is_leaf()) {
-    AppendMessage(out, 1, LeafBytes(node.leaf));
+    AddWireText(1, LeafBytes(node.leaf), &out);
   } else {
     std::string split;
-    AppendInt(split, 1, node.feature_id);
-    AppendInt(split, 2, node.threshold);
-    AppendInt(split, 3, node.left_id);
-    AppendInt(split, 4, node.right_id);
-    AppendInt(split, 5, node.dimension_id);
-    AppendInt(split, 6, node.default_direction);
-    AppendMessage(out, node.kind == TreeNode::Kind::kBucketized ? 2 : 3, split);
+    AddWireInt(1, node.feature_id, &split);
+    AddWireInt(2, node.threshold, &split);
+    AddWireInt(3, node.left_id, &split);
+    AddWireInt(4, node.right_id, &split);
+    AddWireInt(5, node.dimension_id, &split);
+    AddWireInt(6, node.default_direction, &split);
+    AddWireText(node.kind == TreeNode::Kind::kBucketized ? 2 : 3, split, &out);
   }
   if (!node.has_metadata) return out;
   std::string metadata;
   AppendFloat(metadata, 1, node.gain);
-  if (node.has_original_leaf) AppendMessage(metadata, 2, LeafBytes(node.original_leaf));
-  AppendMessage(out, 777, metadata);
+  if (node.has_original_leaf) AddWireText(2, LeafBytes(node.original_leaf), &metadata);
+  AddWireText(777, metadata, &out);
   return out;
 }
 
 std::string MetadataBytes(const TreeMetadata& metadata) {
   std::string out;
-  AppendInt(out, 2, metadata.layers_grown);
-  AppendInt(out, 3, metadata.is_finalized ? 1 : 0);
+  AddWireInt(2, metadata.layers_grown, &out);
+  AddWireNumber(3, metadata.is_finalized ? 1 : 0, &out);
   for (const PrunedNode& pruned : metadata.pruned) {
     std::string update;
-    AppendInt(update, 1, pruned.new_id);
+    AddWireInt(1, pruned.new_id, &update);
     AppendFloats(update, 2, pruned.logit_change);
-    AppendMessage(out, 4, update);
+    AddWireText(4, update, &out);
   }
   return out;
 }
@@ -354,20 +342,20 @@ std::string SerializeTreeEnsemble(const TreeEnsemble& ensemble) {
   std::string out;
   for (const Tree& tree : ensemble.trees) {
     std::string nodes;
-    for (const TreeNode& node : tree.nodes) AppendMessage(nodes, 1, NodeBytes(node));
-    AppendMessage(out, 1, nodes);
+    for (const TreeNode& node : tree.nodes) AddWireText(1, NodeBytes(node), &nodes);
+    AddWireText(1, nodes, &out);
   }
   AppendFloats(out, 2, ensemble.weights);
   for (const TreeMetadata& metadata : ensemble.metadata) {
-    AppendMessage(out, 3, MetadataBytes(metadata));
+    AddWireText(3, MetadataBytes(metadata), &out);
   }
   if (!ensemble.has_growth) return out;
   std::string growth;
-  AppendInt(growth, 1, ensemble.trees_attempted);
-  AppendInt(growth, 2, ensemble.layers_attempted);
-  AppendInt(growth, 3, ensemble.last_layer_start);
-  AppendInt(growth, 4, ensemble.last_layer_end);
-  AppendMessage(out, 4, growth);
+  AddWireInt(1, ensemble.trees_attempted, &growth);
+  AddWireInt(2, ensemble.layers_attempted, &growth);
+  AddWireInt(3, ensemble.last_layer_start, &growth);
+  AddWireInt(4, ensemble.last_layer_end, &growth);
+  AddWireText(4, growth, &out);
   return out;
 }
 

@@ -5,29 +5,17 @@
 #include <utility>
 
 #include "thalweg/proto/messages.h"
-#include "thalweg/proto/wire_reader.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 namespace {
-
-void AppendNumber(uint32_t field, int64_t value, std::string* out) {
-  if (value == 0) return;
-  AppendTag(*out, field, WireType::kVarint);
-  AppendVarint(*out, static_cast<uint64_t>(value));
-}
-
-void AppendText(uint32_t field, std::string_view bytes, std::string* out) {
-  AppendTag(*out, field, WireType::kLengthDelimited);
-  AppendVarint(*out, bytes.size());
-  out->append(bytes);
-}
 
 std::string ShapeFields(const Shape& shape) {
   std::string fields;
   for (int i = 0; i < shape.rank(); ++i) {
     std::string dim;
-    AppendNumber(pb::TensorShapeProto::Dim::kSize, shape.dim(i), &dim);
-    AppendText(pb::TensorShapeProto::kDim, dim, &fields);
+    AddWireInt(pb::TensorShapeProto::Dim::kSize, shape.dim(i), &dim);
+    AddWireText(pb::TensorShapeProto::kDim, dim, &fields);
   }
   return fields;
 }
@@ -36,11 +24,11 @@ std::string BufferFields(int64_t requested, int64_t allocated, std::string_view 
                          const void* address) {
   namespace Description = pb::AllocationDescription;
   std::string fields;
-  AppendNumber(Description::kRequestedBytes, requested, &fields);
-  AppendNumber(Description::kAllocatedBytes, allocated, &fields);
-  AppendText(Description::kAllocatorName, allocator, &fields);
-  AppendNumber(Description::kPtr, static_cast<int64_t>(reinterpret_cast<uintptr_t>(address)),
-               &fields);
+  AddWireInt(Description::kRequestedBytes, requested, &fields);
+  AddWireInt(Description::kAllocatedBytes, allocated, &fields);
+  AddWireText(Description::kAllocatorName, allocator, &fields);
+  AddWireInt(Description::kPtr, static_cast<int64_t>(reinterpret_cast<uintptr_t>(address)),
+             &fields);
   return fields;
 }
 
@@ -167,21 +155,21 @@ void TracedMemory::AppendMemory(const NodeMemory& node, const StepStats& stats,
     std::stable_sort(changes.begin(), changes.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     std::string used, record;
-    AppendText(Used::kAllocatorName, memories_[m].name, &used);
+    AddWireText(Used::kAllocatorName, memories_[m].name, &used);
     for (const auto& [nanos, bytes] : changes) {
       live += bytes;
       peak = std::max(peak, live);
       record.clear();
-      AppendNumber(pb::AllocationRecord::kAllocMicros,
-                   stats.start_wall_micros + (nanos - stats.start_nanos) / 1000, &record);
-      AppendNumber(pb::AllocationRecord::kAllocBytes, bytes, &record);
-      AppendText(Used::kAllocationRecords, record, &used);
+      AddWireInt(pb::AllocationRecord::kAllocMicros,
+                 stats.start_wall_micros + (nanos - stats.start_nanos) / 1000, &record);
+      AddWireInt(pb::AllocationRecord::kAllocBytes, bytes, &record);
+      AddWireText(Used::kAllocationRecords, record, &used);
     }
-    AppendNumber(Used::kTotalBytes, total, &used);
-    AppendNumber(Used::kPeakBytes, peak, &used);
-    AppendNumber(Used::kLiveBytes, at_end, &used);
-    AppendNumber(Used::kAllocatorBytesInUse, in_use, &used);
-    AppendText(pb::NodeExecStats::kMemory, used, fields);
+    AddWireInt(Used::kTotalBytes, total, &used);
+    AddWireInt(Used::kPeakBytes, peak, &used);
+    AddWireInt(Used::kLiveBytes, at_end, &used);
+    AddWireInt(Used::kAllocatorBytesInUse, in_use, &used);
+    AddWireText(pb::NodeExecStats::kMemory, used, fields);
   }
 }
 
@@ -191,15 +179,15 @@ void TracedMemory::AppendOutput(size_t v, std::string* fields) const {
   const size_t b = block_of_value_[v];
   const bool is_ours = b < blocks_.size();
   std::string tensor, output;
-  AppendNumber(Description::kDtype, static_cast<int64_t>(value.dtype), &tensor);
-  AppendText(Description::kShape, ShapeFields(value.shape), &tensor);
-  AppendText(Description::kAllocationDescription,
-             BufferFields(value.bytes, is_ours ? blocks_[b].bytes : 0,
-                          is_ours ? memories_[blocks_[b].memory].name : kHostMemory, value.block),
-             &tensor);
-  AppendNumber(pb::NodeOutput::kSlot, value.output, &output);
-  AppendText(pb::NodeOutput::kTensorDescription, tensor, &output);
-  AppendText(pb::NodeExecStats::kOutput, output, fields);
+  AddWireInt(Description::kDtype, static_cast<int64_t>(value.dtype), &tensor);
+  AddWireText(Description::kShape, ShapeFields(value.shape), &tensor);
+  AddWireText(Description::kAllocationDescription,
+              BufferFields(value.bytes, is_ours ? blocks_[b].bytes : 0,
+                           is_ours ? memories_[blocks_[b].memory].name : kHostMemory, value.block),
+              &tensor);
+  AddWireInt(pb::NodeOutput::kSlot, value.output, &output);
+  AddWireText(pb::NodeOutput::kTensorDescription, tensor, &output);
+  AddWireText(pb::NodeExecStats::kOutput, output, fields);
 }
 
 void TracedMemory::AppendFields(size_t record, const StepStats& stats, std::string* fields) const {
@@ -211,8 +199,8 @@ void TracedMemory::AppendFields(size_t record, const StepStats& stats, std::stri
     if (value.block != nullptr) AppendOutput(v, fields);
     held += value.held_bytes;
     if (value.held_block == nullptr || value.held_block == value.block) continue;
-    AppendText(pb::NodeExecStats::kReferencedTensor,
-               BufferFields(value.held_bytes, 0, kHostMemory, value.held_block), fields);
+    AddWireText(pb::NodeExecStats::kReferencedTensor,
+                BufferFields(value.held_bytes, 0, kHostMemory, value.held_block), fields);
   }
   int64_t gone = 0;  // before the node's end: scratch memory
   for (const size_t b : node.blocks) {
@@ -220,9 +208,9 @@ void TracedMemory::AppendFields(size_t record, const StepStats& stats, std::stri
   }
   if (gone == 0 && held == 0) return;
   std::string memory;
-  AppendNumber(pb::MemoryStats::kTempMemorySize, gone, &memory);
-  AppendNumber(pb::MemoryStats::kPersistentMemorySize, held, &memory);
-  AppendText(pb::NodeExecStats::kMemoryStats, memory, fields);
+  AddWireInt(pb::MemoryStats::kTempMemorySize, gone, &memory);
+  AddWireInt(pb::MemoryStats::kPersistentMemorySize, held, &memory);
+  AddWireText(pb::NodeExecStats::kMemoryStats, memory, fields);
 }
 
 }  // namespace thalweg

@@ -4,20 +4,9 @@
 #include <algorithm>
 
 #include "thalweg/proto/trace_fields.h"
-#include "thalweg/proto/wire_reader.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
-namespace {
-
-void AppendBytes(uint32_t field, std::string_view bytes, std::string* fields) {
-  if (bytes.empty()) return;
-  AppendTag(*fields, field, WireType::kLengthDelimited);
-  AppendVarint(*fields, bytes.size());
-  fields->append(bytes);
-}
-
-}  // namespace
-
 void TracedSwitches::AppendFields(const NodeRecord& record, std::string* fields) const {
   const auto found = records_.by_thread.find(record.thread);
   if (found == records_.by_thread.end()) return;
@@ -35,11 +24,12 @@ void TracedSwitches::AppendFields(const NodeRecord& record, std::string* fields)
     AppendVarint(numbers, static_cast<uint64_t>(in - out) << 1 | (each->is_preempted ? 1 : 0));
     ended = in;
   }
-  AppendBytes(kNodeSwitchesField, numbers, fields);
+  if (!numbers.empty()) AddWireText(kNodeSwitchesField, numbers, fields);
 }
 
 void TracedSwitches::AppendMissing(std::string* fields) const {
-  AppendBytes(kSwitchesMissingField, records_.missing.message(), fields);
+  if (records_.missing.ok()) return;
+  AddWireText(kSwitchesMissingField, records_.missing.message(), fields);
 }
 
 }  // namespace thalweg

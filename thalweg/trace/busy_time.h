@@ -22,7 +22,13 @@ namespace thalweg {
 class BusyTime {
  public:
   void Add(int64_t begin, int64_t end) {
-    if (end > begin) parts_.push_back({begin, end, 0});
+    if (end <= begin) return;
+    // What comes by its begin, as spans do, takes no room of its own where it overlaps.
+    if (!parts_.empty() && begin >= parts_.back().begin && begin <= parts_.back().end) {
+      parts_.back().end = std::max(parts_.back().end, end);
+    } else {
+      parts_.push_back({begin, end, 0});
+    }
   }
   // After the last Add.
   void Finish() {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "thalweg/proto/messages.h"
-#include "thalweg/trace/wire_fields.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/trace/lanes.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <queue>
@@ -59,6 +61,36 @@ void AssignLanes(Trace* trace) {
     (group.second == kWaiting ? device.receive_lanes : device.lanes) += stack.used();
   }
   for (TraceSpan& span : trace->spans) span.lane += first[group_of(span)];
+}
+
+// Spans are nearly always by start: they are counted into their lanes, and a lane in which a clock
+// that was moved left disorder is sorted.
+std::vector<uint32_t> SpansByLane(const Trace& trace) {
+  std::vector<size_t> lanes;  // before those of each device
+  size_t count = 0;
+  for (const TraceDevice& device : trace.devices) {
+    lanes.push_back(count);
+    count += device.lanes + device.receive_lanes;
+  }
+  std::vector<size_t> next(count + 1);  // where the next span of a lane goes
+  const auto lane_of = [&](const TraceSpan& span) { return lanes[span.device] + span.lane; };
+  for (const TraceSpan& span : trace.spans) ++next[lane_of(span) + 1];
+  for (size_t lane = 0; lane < count; ++lane) next[lane + 1] += next[lane];
+  std::vector<uint32_t> order(trace.spans.size());
+  for (size_t i = 0; i < trace.spans.size(); ++i) {
+    order[next[lane_of(trace.spans[i])]++] = static_cast<uint32_t>(i);
+  }
+  const auto less = [&](uint32_t a, uint32_t b) {
+    return trace.spans[a].start < trace.spans[b].start;
+  };
+  size_t first = 0;
+  for (size_t lane = 0; lane < count; ++lane) {
+    const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(next[lane]);
+    if (!std::is_sorted(begin, end, less)) std::stable_sort(begin, end, less);
+    first = next[lane];
+  }
+  return order;
 }
 
 }  // namespace thalweg

@@ -35,13 +35,13 @@ void WriteHolder(const Trace& trace, const MemoryUse& use, const MemoryBlock& bl
 // The highest point of each of so many parts of the step.
 void WriteCurve(const Trace& trace, const MemoryUse& use, JsonWriter* json) {
   const TraceStep& step = trace.steps[use.step];
-  const int64_t span = std::max<int64_t>(step.end - step.begin, 1);
+  const int64_t span = std::max<int64_t>(step.recorded_end - step.recorded_begin, 1);
   json->Key("curve").BeginList();
   int64_t live = 0;
   size_t next = 0;
   for (size_t part = 0; part < kMostPoints; ++part) {
     const auto number = static_cast<int64_t>(part);
-    const int64_t begin = step.begin + span / static_cast<int64_t>(kMostPoints) * number;
+    const int64_t begin = step.recorded_begin + span / static_cast<int64_t>(kMostPoints) * number;
     const int64_t end =
         part + 1 == kMostPoints
             ? INT64_MAX
@@ -107,7 +107,10 @@ Result<std::string> MemoryJson(const Trace& trace, int64_t wanted) {
   for (const std::string& file : trace.files) json.Text(file);
   const TraceStep& of = trace.steps[step];
   json.EndList().Key("step").Number(step).Key("steps").Number(trace.steps.size());
-  json.Key("begin_nanos").Number(of.begin).Key("time_nanos").Number(of.end - of.begin);
+  json.Key("begin_nanos")
+      .Number(of.recorded_begin)
+      .Key("time_nanos")
+      .Number(of.recorded_end - of.recorded_begin);
   json.Key("has_graph").Bool(!trace.facts.empty());
   json.Key("devices").BeginList();
   for (const MemoryUse& use : memory.uses) WriteDevice(trace, use, &json);

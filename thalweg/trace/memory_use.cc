@@ -60,7 +60,9 @@ class DeviceMemory {
   }
 
  private:
-  int64_t At(int64_t nanos) const { return std::clamp(nanos + shift_, step_.begin, step_.end); }
+  int64_t At(int64_t nanos) const {
+    return std::clamp(nanos + shift_, step_.recorded_begin, step_.recorded_end);
+  }
 
   void AddResidents() {
     std::unordered_map<uint64_t, const ExecutionMemory::Value*> described;
@@ -81,8 +83,8 @@ class DeviceMemory {
       MemoryBlock& block = use_.residents.emplace_back(NewBlock(*node));
       block.kind = ResidentKind(trace_.texts[node->op]);
       block.stays = true;
-      block.begin = step_.begin;
-      block.end = step_.end;
+      block.begin = step_.recorded_begin;
+      block.end = step_.recorded_end;
       block.bytes = node->persistent;
       if (block.kind == HeldKind::kState || value == nullptr) continue;
       const auto type = described.find(value->address);
@@ -106,8 +108,8 @@ class DeviceMemory {
                                 .op = facts.op,
                                 .kind = HeldKind::kConstant,
                                 .stays = true,
-                                .begin = step_.begin,
-                                .end = step_.end,
+                                .begin = step_.recorded_begin,
+                                .end = step_.recorded_end,
                                 .bytes = facts.constant_bytes});
     }
   }
@@ -123,7 +125,7 @@ class DeviceMemory {
       if (change.bytes > 0) {
         MemoryBlock& block = use_.blocks.emplace_back(NewBlock(node));
         block.begin = At(change.nanos);
-        block.end = step_.end;
+        block.end = step_.recorded_end;
         block.stays = true;
         block.bytes = change.bytes;
         addresses_.push_back(0);
@@ -182,7 +184,7 @@ class DeviceMemory {
       block.bytes = value.allocated;
       const auto last = LastRead(node.name);
       block.stays = last < 0;
-      block.end = block.stays ? step_.end : std::max(last, At(node.end));
+      block.end = block.stays ? step_.recorded_end : std::max(last, At(node.end));
       addresses_.push_back(0);
       SetValue(use_.blocks.size() - 1, value);
     }
@@ -258,7 +260,7 @@ class DeviceMemory {
     }
     std::sort(changes.begin(), changes.end());
     int64_t live = 0;
-    use_.peak_at = step_.begin;
+    use_.peak_at = step_.recorded_begin;
     for (const auto& [at, bytes] : changes) {
       live += bytes;
       if (!use_.curve.empty() && use_.curve.back().first == at) {
@@ -310,7 +312,7 @@ std::map<uint32_t, DeviceMemory> ByDevice(const Trace& trace, uint32_t number) {
   for (const ExecutionMemory& node : trace.memory) {
     const int64_t start =
         node.start - trace.begin_nanos + trace.tasks[trace.devices[node.device].task].offset_nanos;
-    if (start < step.begin || start > step.end) continue;
+    if (start < step.recorded_begin || start > step.recorded_end) continue;
     devices.try_emplace(node.device, trace, number, node.device).first->second.Add(node);
   }
   return devices;

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "thalweg/trace/memory_curve.h"
 #include "thalweg/trace/memory_json.h"
 #include "thalweg/trace/test_memory_step.h"
 
@@ -170,6 +171,46 @@ TEST(MemoryUseTest, NoDamagedByteHarms) {
     }
   }
   EXPECT_GT(read, 2 * whole.size());
+}
+
+TEST(MemoryUseTest, TheCurveOfKindsReachesThePeak) {
+  const auto trace = Training().Finished();
+  const MemoryUse use = MemoryOfStep(*trace, 0).at(0);
+  const std::vector<MemoryPoint> curve = MemoryCurve(use, 1000);
+  const auto held = [](const MemoryPoint& point, HeldKind kind) {
+    return point.bytes[static_cast<size_t>(kind)];
+  };
+  ASSERT_EQ(curve.size(), 8u);
+  EXPECT_EQ(curve[0].at, 0);
+  EXPECT_EQ(held(curve[0], HeldKind::kVariable), 1000);
+  EXPECT_EQ(curve[3].at, use.peak_at);
+  EXPECT_EQ(held(curve[3], HeldKind::kActivation), 600);
+  EXPECT_EQ(held(curve[3], HeldKind::kScratch), 300);
+  EXPECT_EQ(held(curve[7], HeldKind::kActivation), 0);
+  EXPECT_EQ(held(curve[7], HeldKind::kGradient), 100);
+  // Of few points each shows the highest of its own.
+  const std::vector<MemoryPoint> merged = MemoryCurve(use, 2);
+  ASSERT_EQ(merged.size(), 2u);
+  EXPECT_EQ(merged[0].at, 0);
+  EXPECT_EQ(held(merged[0], HeldKind::kScratch), 300);
+  EXPECT_EQ(merged[1].at, 28'000);
+  EXPECT_EQ(held(merged[1], HeldKind::kActivation), 600);
+}
+
+TEST(MemoryUseTest, TheLargestHoldersOfEachMoment) {
+  TestMemoryStep step;
+  step.Node("small", "Op", 0, 1).Came(1, 4).Output(4, 4, 60);
+  for (int i = 0; i < 10; ++i) {
+    step.Node("n" + std::to_string(i), "Op", 10 + i, 11 + i);
+    step.Came(11 + i, 400 + 4 * i).Went(50, 400 + 4 * i);
+    step.Output(400 + 4 * i, 400 + 4 * i, 100 + static_cast<uint64_t>(i));
+  }
+  const auto trace = step.Node("end", "Op", 60, 70).Finished();
+  const MemoryUse use = MemoryOfStep(*trace, 0).at(0);
+  // Ten more are larger at the peak, but it is one of the largest before.
+  EXPECT_THAT(Names(*trace, LargestHolders(use, 100)),
+              ElementsAre("small", "n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9"));
+  EXPECT_THAT(Names(*trace, LargestHolders(use, 2)), ElementsAre("n8", "n9"));
 }
 
 }  // namespace

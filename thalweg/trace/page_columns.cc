@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <numeric>
-#include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "thalweg/proto/json_writer.h"
+#include "thalweg/trace/lanes.h"
 #include "thalweg/trace/page_column.h"
 #include "thalweg/trace/span_index.h"
 
@@ -17,15 +18,22 @@ namespace {
 
 constexpr uint32_t kNowhere = UINT32_MAX;
 
+struct Label {
+  uint32_t name = 0, op = 0;
+  SpanKind kind = SpanKind::kNode;
+  bool operator==(const Label&) const = default;
+};
+struct LabelHash {
+  size_t operator()(const Label& label) const {
+    const uint64_t both = uint64_t{label.name} << 32 | label.op;
+    return (both + static_cast<uint64_t>(label.kind)) * 0x9e3779b97f4a7c15ULL >> 20;
+  }
+};
+
 class PageColumns {
  public:
   PageColumns(const Trace& trace, std::string* page)
-      : trace_(trace), page_(page), order_(trace.spans.size()), place_(trace.spans.size()) {
-    std::iota(order_.begin(), order_.end(), 0);
-    std::stable_sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
-      const TraceSpan &x = trace.spans[a], &y = trace.spans[b];
-      return std::tie(x.device, x.lane, x.start) < std::tie(y.device, y.lane, y.start);
-    });
+      : trace_(trace), page_(page), order_(SpansByLane(trace)), place_(trace.spans.size()) {
     for (size_t i = 0; i < order_.size(); ++i) place_[order_[i]] = static_cast<uint32_t>(i);
   }
 
@@ -77,29 +85,34 @@ class PageColumns {
 
   // A label is a node with its operation and kind; those that many spans have come first.
   void AppendLabels() {
-    using Label = std::tuple<uint32_t, uint32_t, SpanKind>;
-    const auto label_of = [](const TraceSpan& span) {
+    std::unordered_map<Label, uint32_t, LabelHash> numbers;
+    std::vector<std::pair<uint32_t, Label>> labels;  // how often, in order of the first span
+    std::vector<uint32_t> of_span;
+    of_span.reserve(trace_.spans.size());
+    for (const TraceSpan& span : trace_.spans) {
       const bool has_key = span.kind == SpanKind::kTransfer && span.edge != 0;
-      return Label(has_key ? span.edge : span.name, span.op, span.kind);
-    };
-    std::map<Label, uint32_t> numbers;
-    for (const TraceSpan& span : trace_.spans) ++numbers[label_of(span)];
-    std::vector<std::pair<uint32_t, Label>> labels;
-    for (const auto& [label, count] : numbers) labels.emplace_back(count, label);
-    std::stable_sort(labels.begin(), labels.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
+      const Label label{has_key ? span.edge : span.name, span.op, span.kind};
+      const auto [entry, is_new] = numbers.try_emplace(label, static_cast<uint32_t>(labels.size()));
+      if (is_new) labels.emplace_back(0, label);
+      ++labels[entry->second].first;
+      of_span.push_back(entry->second);
+    }
+    std::vector<uint32_t> by_count(labels.size()), number_of(labels.size());
+    std::iota(by_count.begin(), by_count.end(), 0);
+    std::stable_sort(by_count.begin(), by_count.end(),
+                     [&](uint32_t a, uint32_t b) { return labels[a].first > labels[b].first; });
     JsonWriter json;
     json.BeginList();
-    for (size_t i = 0; i < labels.size(); ++i) {
-      const auto& [name, op, kind] = labels[i].second;
-      numbers[labels[i].second] = static_cast<uint32_t>(i);
-      json.BeginList().Text(trace_.texts[name]).Text(trace_.texts[op]);
-      json.Number(static_cast<int>(kind)).EndList();
+    for (uint32_t i = 0; i < by_count.size(); ++i) {
+      const Label& label = labels[by_count[i]].second;
+      number_of[by_count[i]] = i;
+      json.BeginList().Text(trace_.texts[label.name]).Text(trace_.texts[label.op]);
+      json.Number(static_cast<int>(label.kind)).EndList();
     }
     json.EndList();
     AppendPageJson("labels", json.Take(), page_);
     PageColumn column("label", page_);
-    for (size_t i = 0; i < order_.size(); ++i) column.Add(numbers[label_of(At(i))]);
+    for (const uint32_t span : order_) column.Add(number_of[of_span[span]]);
   }
 
   // Columns that not every trace has.

@@ -7,7 +7,7 @@
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/utf8.h"
 #include "thalweg/proto/wire.h"
-#include "thalweg/trace/wire_fields.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 namespace {

@@ -25,13 +25,16 @@ std::string_view WithoutSuffix(std::string_view name) {
 
 SpanIndex::SpanIndex(const Trace& trace, uint32_t step) : trace_(trace) {
   const TraceStep& window = trace.steps[step];
-  by_node_.reserve(window.last - window.first);
+  const bool has_inputs = !trace.facts.empty();  // without them nobody asks for a node
+  if (has_inputs) by_node_.reserve(window.last - window.first);
   by_task_.reserve(window.last - window.first);
   for (size_t i = window.first; i < window.last; ++i) {
     const TraceSpan& span = trace.spans[i];
     const auto number = static_cast<int64_t>(i);
     if (span.kind == SpanKind::kTransfer) continue;
-    by_node_.push_back({Trace::NodeKey(span.device, span.name), span.end, number});
+    if (has_inputs) {
+      by_node_.push_back({Trace::NodeKey(span.device, span.name), span.end, number});
+    }
     by_task_.push_back({trace.devices[span.device].task, span.end, number});
   }
   const auto less = [](const Ending& a, const Ending& b) {

@@ -178,12 +178,11 @@ class StallSearch {
     for (const LostProcessor& lost : LostProcessors(trace_, number_, path_)) {
       if (lost.nanos < least_) continue;
       const TraceSpan& node = At(lost.span);
-      Stall stall =
-          Make(StallKind::kForeignLoad, lost.nanos, lost.begin, lost.end, node.device);
+      Stall stall = Make(StallKind::kForeignLoad, lost.nanos, lost.begin, lost.end, node.device);
       stall.span = lost.span;
       stall.sentence =
-          StrCat("Nodes on the critical path had no processor for ", DurationWords(lost.nanos), ", ",
-                 Percent(lost.nanos, time_), " of the step, ", lost.times,
+          StrCat("Nodes on the critical path had no processor for ", DurationWords(lost.nanos),
+                 ", ", Percent(lost.nanos, time_), " of the step, ", lost.times,
                  lost.times == 1 ? " time" : " times", ", on ", DeviceName(node.device), ", ",
                  trace_.NameOf(node), " longest, ", DurationWords(lost.end - lost.begin),
                  ": other threads ran in their place.");

@@ -9,9 +9,9 @@
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/trace_fields.h"
 #include "thalweg/proto/utf8.h"
+#include "thalweg/proto/wire_fields.h"
 #include "thalweg/proto/wire_reader.h"
 #include "thalweg/trace/partition_reader.h"
-#include "thalweg/trace/wire_fields.h"
 
 namespace thalweg {
 namespace {
@@ -42,6 +42,7 @@ struct ExecStats {
   int64_t start_micros = 0, start_nanos = 0, end_micros = 0, end_nanos = 0;
   int64_t scheduled_micros = 0, scheduled_nanos = 0, bytes = 0;
   uint64_t thread = 0;
+  bool tells_memory = false;
 
   int64_t start() const { return Of(start_nanos, start_micros); }
   int64_t scheduled() const { return Of(scheduled_nanos, scheduled_micros); }
@@ -65,6 +66,9 @@ ExecStats ReadExecStats(std::string_view bytes, bool* is_cut) {
       if (field.number == Exec::kTimelineLabel) stats.label = field.bytes;
       if (field.number == Exec::kOutput) stats.bytes += OutputBytes(field.bytes);
       if (field.number == kNodeSwitchesField) stats.switches = field.bytes;
+      stats.tells_memory |= field.number == Exec::kOutput || field.number == Exec::kMemory ||
+                            field.number == Exec::kReferencedTensor ||
+                            field.number == Exec::kMemoryStats;
       continue;
     }
     if (field.type != WireType::kVarint) continue;
@@ -156,7 +160,24 @@ Status StepStatsReader::Add(const std::string& path, std::string_view bytes) {
   return OkStatus();
 }
 
+// So that millions of spans are not copied while they are read.
+void StepStatsReader::MakeRoom(std::string_view step_stats) {
+  size_t nodes = 0;
+  WireField device, node;
+  for (WireFields devices(step_stats); devices.Next(&device);) {
+    if (device.number != pb::StepStats::kDevStats || !IsText(device)) continue;
+    for (WireFields all(device.bytes); all.Next(&node);) {
+      nodes += node.number == pb::DeviceStepStats::kNodeStats ? 1 : 0;
+    }
+  }
+  const size_t wanted = trace_.spans.size() + nodes;
+  if (wanted > trace_.spans.capacity() && wanted > 2 * trace_.spans.size()) {
+    trace_.spans.reserve(wanted);
+  }
+}
+
 void StepStatsReader::ReadStepStats(std::string_view bytes) {
+  MakeRoom(bytes);
   WireField field;
   WireFields fields(bytes);
   while (fields.Next(&field)) {
@@ -244,7 +265,7 @@ void StepStatsReader::ReadNode(uint32_t device, std::string_view bytes) {
   }
   trace_.spans.push_back(span);
   AddSwitches(stats.switches, span);
-  if (with_memory_) AddMemory(bytes, span);
+  if (with_memory_ && stats.tells_memory) AddMemory(bytes, span);
 }
 
 // What reaches beyond the node was not written by us.

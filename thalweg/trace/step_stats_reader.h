@@ -31,6 +31,7 @@ class StepStatsReader {
 
  private:
   void ReadStepStats(std::string_view bytes);
+  void MakeRoom(std::string_view step_stats);
   void ReadDevice(std::string_view bytes);
   void ReadNode(uint32_t device, std::string_view bytes);
   void AddSwitches(std::string_view bytes, const TraceSpan& span);

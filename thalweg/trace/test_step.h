@@ -10,7 +10,7 @@
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/trace_fields.h"
 #include "thalweg/proto/wire.h"
-#include "thalweg/proto/wire_reader.h"
+#include "thalweg/proto/wire_fields.h"
 #include "thalweg/trace/step_stats_reader.h"
 #include "thalweg/trace/trace_reader.h"
 
@@ -44,9 +44,8 @@ class TestStep {
     AppendVarint(numbers, static_cast<uint64_t>(since) * 1000);
     AppendVarint(numbers, static_cast<uint64_t>(time) * 2000 + (is_preempted ? 1 : 0));
     std::string field;
-    AppendTag(field, kNodeSwitchesField, WireType::kLengthDelimited);
-    AppendVarint(field, numbers.size());
-    EXPECT_TRUE(MergeFromBytes(*last_, field + numbers).ok());
+    AddWireText(kNodeSwitchesField, numbers, &field);
+    EXPECT_TRUE(MergeFromBytes(*last_, field).ok());
     return *this;
   }
   // What a task notes of a value of `producer` that it received.

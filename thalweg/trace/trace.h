@@ -101,6 +101,7 @@ struct TraceTask {
 struct TraceStep {
   size_t first = 0, last = 0;  // spans [first, last)
   int64_t begin = 0, end = 0;
+  int64_t recorded_begin = 0, recorded_end = 0;  // before a filter took spans away
 };
 
 // What a partition graph, or a label, tells of a node.

@@ -10,6 +10,7 @@
 #include "thalweg/proto/json_writer.h"
 #include "thalweg/trace/page_columns.h"
 #include "thalweg/trace/page_graph.h"
+#include "thalweg/trace/page_memory.h"
 #include "thalweg/trace/trace_summary.h"
 
 namespace thalweg {
@@ -21,8 +22,8 @@ namespace {
 constexpr std::string_view kPlace = "<!--TRACE-->";
 constexpr size_t kMostAnalyzed = 16;
 
-// Summaries of the slowest steps, in order of time.
-std::string Summaries(const Trace& trace) {
+// Of the slowest steps, in order of time.
+std::vector<uint32_t> AnalyzedSteps(const Trace& trace) {
   std::vector<uint32_t> order(trace.steps.size());
   std::iota(order.begin(), order.end(), 0);
   const auto time = [&](uint32_t i) { return trace.steps[i].end - trace.steps[i].begin; };
@@ -30,9 +31,13 @@ std::string Summaries(const Trace& trace) {
                    [&](uint32_t a, uint32_t b) { return time(a) > time(b); });
   order.resize(std::min(order.size(), kMostAnalyzed));
   std::sort(order.begin(), order.end());
+  return order;
+}
+
+std::string Summaries(const Trace& trace, const std::vector<uint32_t>& steps) {
   JsonWriter json;
   json.BeginObject().Key("slowest").Number(SlowestStep(trace)).Key("analyzed").BeginList();
-  for (const uint32_t step : order) json.Literal(SummaryJson(trace, Summarize(trace, step)));
+  for (const uint32_t step : steps) json.Literal(SummaryJson(trace, Summarize(trace, step)));
   json.EndList().EndObject();
   return json.Take();
 }
@@ -43,8 +48,10 @@ std::string TracePage(const Trace& trace) {
   const size_t place = kTracePage.find(kPlace);
   std::string page(kTracePage.substr(0, place));
   page.reserve(kTracePage.size() + trace.spans.size() * 12 + 100'000);
-  AppendPageJson("summaries", Summaries(trace), &page);
+  const std::vector<uint32_t> steps = AnalyzedSteps(trace);
+  AppendPageJson("summaries", Summaries(trace, steps), &page);
   AppendPageColumns(trace, &page);
+  AppendPageMemory(trace, steps, &page);
   AppendPageGraph(trace, &page);
   page += kTracePage.substr(place + kPlace.size());
   return page;

@@ -17,7 +17,8 @@
 
 namespace thalweg {
 
-// The slowest steps are analyzed, at most 16 of them; all are drawn.
+// The slowest steps are analyzed, at most 16 of them; all are drawn. With a row of memory of
+// those steps where the trace was read with it.
 std::string TracePage(const Trace& trace);
 
 }  // namespace thalweg

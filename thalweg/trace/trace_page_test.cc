@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/trace/test_memory_step.h"
 #include "thalweg/trace/test_step.h"
 
 namespace thalweg {
@@ -116,6 +117,24 @@ TEST(TracePageTest, LabelsAloneAreNoGraph) {
   TestStep step;
   step.Node(kPs, "v", "Const()", 0, 10).Node(kPs, "y", "MatMul(v, v)", 10, 90);
   EXPECT_THAT(TracePage(*step.Finished()), Not(HasSubstr("id=\"graph-nodes\"")));
+}
+
+// Kind 5 are values that nobody reads in gradients; the page has them as differences.
+TEST(TracePageTest, MemoryIsACurveForEachKindAndItsHolders) {
+  TestMemoryStep step;
+  step.Node("v", "VariableV2", 0, 1).Persistent(1000).Output(1000, 0, 70);
+  step.Node("y", "MatMul", 10, 20).Came(11, 400).Went(50, 400).Output(400, 400, 71);
+  step.Node("z", "Mul", 90, 100);
+  const std::string page = TracePage(*step.Finished());
+  EXPECT_THAT(JsonOf(page, "memory"), HasSubstr(R"("peak_bytes": 1400, "peak_at": 11000)"));
+  EXPECT_THAT(JsonOf(page, "memory"), HasSubstr(R"("names": ["v", "y"])"));
+  EXPECT_THAT(ColumnOf(page, "memory-at", true), ElementsAre(0, 11'000, 39'000));
+  EXPECT_THAT(ColumnOf(page, "memory-0", true), ElementsAre(1000, 0, 0));
+  EXPECT_THAT(ColumnOf(page, "memory-5", true), ElementsAre(0, 400, -400));
+  EXPECT_THAT(ColumnOf(page, "holder-bytes", true), ElementsAre(1000, 400));
+  EXPECT_THAT(ColumnOf(page, "holder-time", true), ElementsAre(100'000, 39'000));
+  EXPECT_THAT(TracePage(*TestStep().Node(kWorker, "a", "Op", 0, 10).Finished()),
+              Not(HasSubstr("id=\"memory\"")));
 }
 
 TEST(TracePageTest, NamesAreNeverMarkup) {

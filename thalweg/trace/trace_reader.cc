@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "thalweg/proto/messages.h"
@@ -78,11 +79,38 @@ void GroupSteps(Trace* trace) {
   }
 }
 
+// Spans are large: their order is found first, then each is moved once.
+void PutInOrder(std::vector<TraceSpan>* spans) {
+  struct Place {
+    int64_t start;
+    uint32_t step, from;
+    bool operator<(const Place& other) const {
+      return std::tie(step, start, from) < std::tie(other.step, other.start, other.from);
+    }
+  };
+  std::vector<Place> places;
+  places.reserve(spans->size());
+  for (const TraceSpan& span : *spans) {
+    places.push_back({span.start, span.step, static_cast<uint32_t>(places.size())});
+  }
+  if (std::is_sorted(places.begin(), places.end())) return;
+  std::sort(places.begin(), places.end());
+  for (uint32_t first = 0; first < places.size(); ++first) {
+    if (places[first].from == first) continue;
+    const TraceSpan moved = (*spans)[first];
+    uint32_t to = first;
+    for (uint32_t from = places[to].from; from != first; from = places[to].from) {
+      (*spans)[to] = (*spans)[from];
+      places[to].from = to;
+      to = from;
+    }
+    (*spans)[to] = moved;
+    places[to].from = to;
+  }
+}
+
 void SortSpans(Trace* trace) {
-  std::stable_sort(trace->spans.begin(), trace->spans.end(),
-                   [](const TraceSpan& a, const TraceSpan& b) {
-                     return a.step != b.step ? a.step < b.step : a.start < b.start;
-                   });
+  PutInOrder(&trace->spans);
   std::stable_sort(trace->switches.begin(), trace->switches.end(),
                    [](const TraceSwitch& a, const TraceSwitch& b) {
                      return a.step != b.step ? a.step < b.step : a.begin < b.begin;
@@ -97,6 +125,10 @@ void SortSpans(Trace* trace) {
     step.last = i + 1;
     step.begin = std::min(step.begin, span.scheduled);
     step.end = std::max(step.end, span.end);
+  }
+  for (TraceStep& step : trace->steps) {
+    step.recorded_begin = step.begin;
+    step.recorded_end = step.end;
   }
 }
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "thalweg/base/entropy.h"
-#include "thalweg/cluster/peers/wire_fields.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/proto/wire_fields.h"
 #include "thalweg/tensor/tensor_proto.h"
 
 namespace thalweg {

@@ -5,8 +5,8 @@
 
 #include "thalweg/base/entropy.h"
 #include "thalweg/base/str_cat.h"
-#include "thalweg/cluster/peers/wire_fields.h"
 #include "thalweg/proto/messages.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 namespace {

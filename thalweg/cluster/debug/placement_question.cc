@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/debug/placement_question.h"
 
-#include "thalweg/cluster/peers/wire_fields.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "thalweg/cluster/peers/wire_fields.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/health/heartbeat_payload.h"
 
-#include "thalweg/cluster/peers/wire_fields.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 namespace {

@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "thalweg/cluster/peers/wire_fields.h"
 #include "thalweg/kernel/losable.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 namespace {

@@ -4,12 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thalweg/cluster/peers/wire_fields.h"
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/kernel/described_device.h"
 #include "thalweg/kernel/losable.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 namespace {

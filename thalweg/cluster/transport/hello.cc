@@ -6,15 +6,14 @@
 #include <cstring>
 
 #include "thalweg/base/entropy.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 namespace {
 
-constexpr uint64_t kField = 77'301;  // beyond all that TensorFlow's messages have
+constexpr uint32_t kField = 77'301;  // beyond all that TensorFlow's messages have
 // Ahead of it, too: tasks of before it was there step over it.
-constexpr uint64_t kFeaturesField = 77'303;
-constexpr uint64_t kVarint = 0;  // wire types
-constexpr uint64_t kBytes = 2;
+constexpr uint32_t kFeaturesField = 77'303;
 constexpr uint8_t kVersion = 3;
 constexpr size_t kMostTask = 256;
 constexpr size_t kMostHost = 64;                 // a numeric address has fewer
@@ -34,46 +33,6 @@ struct Numbers {
 static_assert(sizeof(Numbers) == 48);
 constexpr size_t kFixed = 1 + sizeof(Numbers);
 constexpr size_t kMost = kFixed + kMostHost + kMostTask;
-
-void PutVarint(uint64_t value, std::string* out) {
-  for (; value >= 128; value >>= 7) out->push_back(static_cast<char>(value | 128));
-  out->push_back(static_cast<char>(value));
-}
-
-bool GetVarint(std::string_view* in, uint64_t* value) {
-  *value = 0;
-  for (int shift = 0; shift < 64 && !in->empty(); shift += 7) {
-    const auto byte = static_cast<uint8_t>(in->front());
-    in->remove_prefix(1);
-    *value |= uint64_t{byte & 127U} << shift;
-    if (byte < 128) return true;
-  }
-  return false;
-}
-
-// The value of a field, be it known or not: its number, or its bytes.
-bool GetValue(uint64_t wire_type, std::string_view* in, uint64_t* number, std::string_view* value) {
-  uint64_t size = 0;
-  switch (wire_type) {
-    case kVarint:
-      return GetVarint(in, number);
-    case 1:
-      size = 8;
-      break;
-    case kBytes:
-      if (!GetVarint(in, &size)) return false;
-      break;
-    case 5:
-      size = 4;
-      break;
-    default:
-      return false;
-  }
-  if (size > in->size()) return false;
-  *value = in->substr(0, size);
-  in->remove_prefix(size);
-  return true;
-}
 
 Result<Hello> Decode(std::string_view bytes) {
   if (bytes.size() < kFixed || bytes.size() > kMost) {
@@ -100,12 +59,6 @@ Result<Hello> Decode(std::string_view bytes) {
                        .secret = numbers.secret}};
 }
 
-void PutField(uint64_t number, std::string_view bytes, std::string* out) {
-  PutVarint(number << 3 | kBytes, out);
-  PutVarint(bytes.size(), out);
-  *out += bytes;
-}
-
 }  // namespace
 
 uint64_t ThisProcess() {
@@ -126,40 +79,37 @@ std::string EncodeHello(const Hello& hello) {
   bytes += host;
   bytes += hello.task.substr(0, kMostTask);
   std::string fields;
-  if (hello.features != 0) {
-    PutVarint(kFeaturesField << 3 | kVarint, &fields);
-    PutVarint(hello.features, &fields);
-  }
-  for (const auto& [number, words] : hello.offers) PutField(number, words, &fields);
-  PutField(kField, bytes, &fields);
+  AddWireNumber(kFeaturesField, hello.features, &fields);
+  for (const auto& [number, words] : hello.offers) AddWireText(number, words, &fields);
+  AddWireText(kField, bytes, &fields);
   return fields;
 }
 
-Result<Hello> FindHello(std::string_view fields) {
+Result<Hello> FindHello(std::string_view bytes) {
   Hello around;  // what stands ahead of the hello proper
-  while (!fields.empty()) {
-    uint64_t tag = 0;
-    uint64_t number = 0;
-    std::string_view value;
-    if (!GetVarint(&fields, &tag) || !GetValue(tag & 7, &fields, &number, &value)) {
-      return InvalidArgument("the fields of a hello cannot be read");
+  WireFields fields(bytes);
+  for (WireField field; fields.Next(&field) && !fields.is_cut();) {
+    if (field.number == kFeaturesField && field.type == WireType::kVarint) {
+      around.features = field.value;
     }
-    if (tag == (kFeaturesField << 3 | kVarint)) around.features = number;
-    const uint64_t field = tag >> 3;
-    const bool is_own = field == kField || field == kFeaturesField;
-    if (!is_own && (tag & 7) == kBytes && field >= kFirstOfferField && field <= kLastOfferField) {
-      if (value.size() > kMostOffer || around.offers.size() >= kMostOffers) {
-        return InvalidArgument("an offer in a hello has ", value.size(),
-                               " bytes, or is one of many");
-      }
-      around.offers[static_cast<uint32_t>(field)] = value;
+    if (!IsText(field)) continue;
+    if (field.number == kField) {
+      ASSIGN_OR_RETURN(Hello hello, Decode(field.bytes));
+      hello.offers = std::move(around.offers);
+      hello.features = around.features;
+      return hello;
     }
-    if (tag != (kField << 3 | kBytes)) continue;
-    ASSIGN_OR_RETURN(Hello hello, Decode(value));
-    hello.offers = std::move(around.offers);
-    hello.features = around.features;
-    return hello;
+    if (field.number < kFirstOfferField || field.number > kLastOfferField ||
+        field.number == kFeaturesField) {
+      continue;
+    }
+    if (field.bytes.size() > kMostOffer || around.offers.size() >= kMostOffers) {
+      return InvalidArgument("an offer in a hello has ", field.bytes.size(),
+                             " bytes, or is one of many");
+    }
+    around.offers[field.number] = field.bytes;
   }
+  if (fields.is_cut()) return InvalidArgument("the fields of a hello cannot be read");
   return NotFound("there is no hello");
 }
 

@@ -6,7 +6,7 @@
 #include "thalweg/compute/cancel_looks.h"
 #include "thalweg/compute/work.h"
 #include "thalweg/ops/boosted_trees/tree_inputs.h"
-#include "thalweg/proto/wire_reader.h"
+#include "thalweg/proto/wire_fields.h"
 #include "thalweg/resources/tree_ensemble.h"
 
 namespace thalweg {
@@ -209,10 +209,7 @@ class TrainingPredictCpu : public Kernel {
 std::string DebugBytes(const std::vector<int32_t>& features, const std::vector<float>& logits) {
   std::string ids, out;
   for (const int32_t id : features) AppendVarint(ids, static_cast<uint64_t>(int64_t{id}));
-  if (!ids.empty()) {
-    AppendTag(out, 1, WireType::kLengthDelimited);
-    AppendBytes(out, ids);
-  }
+  if (!ids.empty()) AddWireText(1, ids, &out);
   AppendTag(out, 2, WireType::kLengthDelimited);
   AppendVarint(out, logits.size() * sizeof(float));
   for (const float value : logits) AppendFixed32(out, std::bit_cast<uint32_t>(value));

@@ -13,7 +13,7 @@
 #include "thalweg/compute/text/base64.h"
 #include "thalweg/compute/text/numbers.h"
 #include "thalweg/io/example_wire.h"
-#include "thalweg/proto/wire_reader.h"
+#include "thalweg/proto/wire_fields.h"
 
 // A library ends no process of ours.
 #define JSON_ASSERT(condition) static_cast<void>(0)
@@ -23,12 +23,6 @@ namespace thalweg {
 namespace {
 
 using Json = nlohmann::json;
-
-void AppendField(std::string& out, uint32_t number, std::string_view bytes) {
-  AppendTag(out, number, WireType::kLengthDelimited);
-  AppendVarint(out, bytes.size());
-  out.append(bytes);
-}
 
 // The kind of list that a field of Feature is, by the number of that field.
 FeatureKind KindNamed(std::string_view name) {
@@ -87,7 +81,7 @@ class ExampleEvents : public nlohmann::json_sax<Json> {
     if (kind() == FeatureKind::kBytes) {
       const std::optional<std::string> bytes = BytesOf(text);
       if (!bytes) return FailText("base64", text);
-      AppendField(bytes_[kList], 1, *bytes);
+      AddWireText(1, *bytes, &bytes_[kList]);
       return Added();
     }
     if (kind() == FeatureKind::kNone) return FailText(Expected(), text);
@@ -119,7 +113,7 @@ class ExampleEvents : public nlohmann::json_sax<Json> {
   bool end_object() override {
     switch (at_--) {
       case kFeatures:
-        AppendField(bytes_[kExample], kFeaturesField, bytes_[kFeatures]);
+        AddWireText(kFeaturesField, bytes_[kFeatures], &bytes_[kExample]);
         break;
       case kEntries:
         bytes_[kFeatures] += bytes_[kEntries];
@@ -128,7 +122,7 @@ class ExampleEvents : public nlohmann::json_sax<Json> {
         CloseEntry(&bytes_[kFeature]);
         break;
       case kList:
-        AppendField(bytes_[kFeature], FieldOf(list_kind_), bytes_[kList]);
+        AddWireText(FieldOf(list_kind_), bytes_[kList], &bytes_[kFeature]);
         break;
       default:
         break;
@@ -194,8 +188,7 @@ class ExampleEvents : public nlohmann::json_sax<Json> {
   }
 
   bool AddInteger(int64_t value) {
-    AppendTag(bytes_[kList], 1, WireType::kVarint);
-    AppendVarint(bytes_[kList], static_cast<uint64_t>(value));
+    PutWireNumber(1, static_cast<uint64_t>(value), &bytes_[kList]);
     return Added();
   }
   bool AddFloat(float value) {
@@ -220,9 +213,9 @@ class ExampleEvents : public nlohmann::json_sax<Json> {
   // A null pointer: a key without a feature.
   void CloseEntry(const std::string* feature) {
     std::string entry;
-    AppendField(entry, 1, key_);
-    if (feature != nullptr) AppendField(entry, 2, *feature);
-    AppendField(bytes_[kEntries], 1, entry);
+    AddWireText(1, key_, &entry);
+    if (feature != nullptr) AddWireText(2, *feature, &entry);
+    AddWireText(1, entry, &bytes_[kEntries]);
   }
 
   // Names end where nobody would read on.

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "thalweg/base/spin.h"
-#include "thalweg/proto/wire_reader.h"
+#include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
 namespace {
@@ -102,14 +102,10 @@ Result<std::string> Reader::State() const {
   for (const auto& [field, count] : {std::pair(kStartedField, counts_.started.load()),
                                      std::pair(kFinishedField, counts_.finished.load()),
                                      std::pair(kProducedField, counts_.produced.load())}) {
-    if (count == 0) continue;
-    AppendTag(state, field, WireType::kVarint);
-    AppendVarint(state, static_cast<uint64_t>(count));
+    AddWireNumber(field, static_cast<uint64_t>(count), &state);
   }
-  if (work_.empty()) return state;
-  AppendTag(state, kWorkField, WireType::kLengthDelimited);
-  AppendVarint(state, work_.size());
-  return state + work_;
+  if (!work_.empty()) AddWireText(kWorkField, work_, &state);
+  return state;
 }
 
 Status Reader::Restore(std::string_view state) {

@@ -32,17 +32,50 @@ class Details {
     const {trace} = this.app;
     const {row, place, count} = this.hit(x, y);
     if (place < 0) {
-      this.tooltip.hidden = true;
+      this.#say(x, y, this.#linesOf(row, x));
       return;
     }
     const lines = [trace.name(place), `${trace.op(place) || Details.KINDS[trace.kind(place)]}, ${timeWords(trace.time(place))}`,
       shortDevice(trace.devices[row.device].device)];
     if (count > 2) lines.push(`${countWords(count, "span")} about here: zoom in (w)`);
+    this.#say(x, y, lines);
+  }
+
+  #say(x, y, lines) {
+    this.tooltip.hidden = lines.length === 0;
+    if (lines.length === 0) return;
     this.tooltip.textContent = lines.join("\n");
-    this.tooltip.hidden = false;
     const {clientWidth, clientHeight} = this.app.canvas;
     this.tooltip.style.left = `${Math.max(0, Math.min(x + 14, clientWidth - this.tooltip.offsetWidth - 4))}px`;
     this.tooltip.style.top = `${Math.max(0, Math.min(y + 14, clientHeight - this.tooltip.offsetHeight - 4))}px`;
+  }
+
+  // Of a row without spans: how busy the device is about there, or what it holds.
+  #linesOf(row, x) {
+    const {trace, view, canvas} = this.app;
+    if (!row || x < Marks.GUTTER || (row.kind !== "device" && row.kind !== "memory")) return [];
+    const pixel = view.time / (canvas.clientWidth - Marks.GUTTER), begin = view.begin + (x - Marks.GUTTER) * pixel;
+    if (row.kind === "device") {
+      const lanes = row.lanes.filter((each) => each.kind === "lane"), use = new Float32Array(1);
+      for (const each of lanes) Lane.paint(trace, each.lane, {begin, end: begin + pixel, time: pixel}, this.app.palette, null, use, null);
+      return [shortDevice(trace.devices[row.device].device), `${(use[0] / Math.max(lanes.length, 1) * 100).toFixed(0)} % of ${countWords(lanes.length, "lane")} busy`];
+    }
+    return this.#heldWords(row, begin, begin + pixel);
+  }
+
+  #heldWords(row, begin, end) {
+    const {memory, devices} = this.app.trace;
+    const use = row.uses.find((each) => memory.pointOf(each, begin, end) >= 0);
+    if (!use) return [];
+    const point = memory.pointOf(use, begin, end);
+    const moment = Math.min(Math.max(memory.at[use.first + point], begin), end);
+    const holders = memory.holdersAt(use, moment);
+    const lines = [`${shortDevice(devices[row.device].device)} holds ${byteWords(use.total[point])}; peak ${byteWords(use.peak_bytes)}` +
+      (use.unexplained > 0 ? `, ${byteWords(use.unexplained)} of it told by no node` : "")];
+    for (const [kind, bytes] of memory.kindsAt(use, point)) lines.push(`  ${byteWords(bytes)} ${memory.kinds[kind]}`);
+    if (holders.length > 0) lines.push("most by:");
+    for (const {size, kind, name, now} of holders) lines.push(`  ${byteWords(size)} ${name}${now === name ? "" : `, now of ${now}`} (${kind})`);
+    return lines;
   }
 
   #link(place) {

@@ -24,6 +24,7 @@ class Marks {
     context.clip();
     this.#path();
     this.#stallBands();
+    this.#peaks();
     this.#selection();
     context.restore();
   }
@@ -177,6 +178,34 @@ class Marks {
     context.fillStyle = app.palette.css.stall;
     context.fillRect(at[0], Marks.TOP, at[1] - at[0], this.bottom - Marks.TOP);
     context.globalAlpha = 1;
+  }
+
+  // Of memory, in each step: a line up to how much was held, and the words where there is room.
+  #peaks() {
+    const {context, app} = this;
+    for (const row of app.rows.list.filter((r) => r.kind === "memory")) {
+      const bottom = Marks.TOP + row.top + row.height - 2 - app.view.scroll;
+      for (const use of row.uses) {
+        const x = Math.round(this.x(use.peak_at)) + 0.5;
+        if (x < Marks.GUTTER || x > this.right || bottom < Marks.TOP || bottom - row.height > this.bottom) continue;
+        const top = bottom - use.most / row.most * (row.height - 4);
+        context.strokeStyle = context.fillStyle = app.palette.css.text;
+        context.lineWidth = 1;
+        context.beginPath();
+        context.moveTo(x, bottom);
+        context.lineTo(x, top);
+        context.stroke();
+        context.beginPath();
+        context.moveTo(x, top);
+        context.lineTo(x - 4, top - 4);
+        context.lineTo(x + 4, top - 4);
+        context.fill();
+        const words = `peak ${byteWords(use.peak_bytes)}`, room = context.measureText(words).width;
+        if (app.view.time < 20 * (use.end - app.trace.memory.at[use.first])) {
+          context.fillText(words, x + 6 + room < this.right ? x + 6 : x - 6 - room, Math.max(top + 8, bottom - row.height + 10));
+        }
+      }
+    }
   }
 
   #box(place, color, thick) {

@@ -60,6 +60,7 @@ class Painter {
     this.pixels.fill(palette.back);
     for (const row of rows.list) {
       if (row.kind === "device") this.#paintDevice(row, view.scroll, ratio, width, height);
+      if (row.kind === "memory") this.#paintMemory(row, view, ratio, width, height);
     }
     this.context.putImageData(this.image, left, top);
   }
@@ -95,6 +96,27 @@ class Painter {
       const share = Math.min(1, this.use[x] / lanes);
       const rise = share > 0 ? Math.max(1, Math.round(share * most)) : 0;
       for (let y = Math.max(last - 2 - rise, 0); y < Math.min(last - 2, height); ++y) this.pixels[y * width + x] = this.app.palette.use;
+    }
+  }
+
+  // Kinds above each other, in each pixel where they are highest.
+  #paintMemory(row, view, ratio, width, height) {
+    const first = Math.round((row.top + 2 - view.scroll) * ratio), last = Math.round((row.top + row.height - 2 - view.scroll) * ratio);
+    if (last <= 0 || first >= height) return;
+    const {memory} = this.app.trace, {ofKind} = this.app.palette, time = view.time / width, scale = (last - first) / row.most;
+    for (const use of row.uses) {
+      const from = Math.max(Math.floor((memory.at[use.first] - view.begin) / time), 0);
+      const end = Math.min(Math.ceil((use.end - view.begin) / time), width);
+      for (let x = from; x < end; ++x) {
+        const point = memory.pointOf(use, view.begin + x * time, view.begin + (x + 1) * time);
+        if (point < 0) continue;
+        let held = 0, y = last;
+        for (let kind = 0; kind < ofKind.length; ++kind) {
+          held += memory.bytes[kind][use.first + point];
+          const top = last - Math.round(held * scale);
+          for (; y > top; --y) if (y > 0 && y <= height) this.pixels[(y - 1) * width + x] = ofKind[kind];
+        }
+      }
     }
   }
 

@@ -2,6 +2,9 @@
 "use strict";
 
 class Palette {
+  // Of what holds memory: hue and saturation, in the order of HeldKind.
+  static KINDS = [[212, 0.55], [190, 0.3], [262, 0.4], [28, 0.75], [350, 0.6], [90, 0.35], [45, 0.2]];
+
   constructor(trace) {
     this.trace = trace;
     this.read();
@@ -16,6 +19,7 @@ class Palette {
     this.back = Palette.pixel(this.css.back);
     this.lane = Palette.pixel(this.css.lane);
     this.use = Palette.pixel(this.css.use);
+    this.ofKind = Palette.KINDS.map(([hue, saturation]) => Palette.hsl(hue, saturation, this.dark ? 0.5 : 0.6));
     this.ofLabel = Uint32Array.from(this.trace.labels, ([name, op, kind]) => this.#color(op || name, kind));
   }
 

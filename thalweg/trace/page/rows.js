@@ -1,8 +1,8 @@
-// Rows: what is drawn below what: a head for each task, a row of utilization for each device, then its lanes.
+// Rows: what is drawn below what: a head for each task, a row of utilization for each device, its lanes, then its memory.
 "use strict";
 
 class Rows {
-  static HEIGHTS = {task: 20, device: 26, lane: 15, receives: 13};
+  static HEIGHTS = {task: 20, device: 26, lane: 15, receives: 13, memory: 48};
 
   constructor(trace) {
     this.list = [];
@@ -25,6 +25,8 @@ class Rows {
           this.ofLane.set(lane, this.list.at(-1));
           head.lanes.push(this.list.at(-1));
         }
+        const uses = trace.memory?.usesOf(number) ?? [];
+        if (uses.length > 0) add("memory", "memory", {device: number, uses, most: Math.max(...uses.map((use) => use.most), 1)});
         this.height += 4;
       });
     }

@@ -19,6 +19,7 @@ class Trace {
     const cause = new Int32Array(spans);
     this.cause = readColumn("cause", cause, true) ? cause : null;
     this.#readTransfers();
+    this.memory = Memory.read();
     const {slowest, analyzed} = readJson("summaries");
     this.slowest = slowest;
     this.summaries = new Map(analyzed.map((summary) => [summary.step, summary]));

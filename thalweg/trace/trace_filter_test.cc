@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/trace/trace_filter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "thalweg/trace/memory_use.h"
+#include "thalweg/trace/test_memory_step.h"
+#include "thalweg/trace/test_step.h"
+#include "thalweg/trace/trace_page.h"
+#include "thalweg/trace/trace_summary.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::unique_ptr<Trace> TwoTasks() {
+  TestStep step;
+  step.Node(kPs, "v", "Const", 0, 10).Received(kPs, kWorker, "v", 5, 50);
+  step.Node(kWorker, "layer1/y", "MatMul", 55, 90).Node(kWorker, "layer2/z", "Mul", 92, 93);
+  return step.Finished();
+}
+
+std::vector<std::string> NamesOf(const Trace& trace) {
+  std::vector<std::string> names;
+  for (const TraceSpan& span : trace.spans) names.push_back(trace.NameOf(span));
+  return names;
+}
+
+// What the filter leaves, which can be analyzed and drawn.
+std::vector<std::string> Left(const TraceFilter& filter) {
+  const auto trace = TwoTasks();
+  const Status filtered = FilterTrace(filter, trace.get());
+  EXPECT_TRUE(filtered.ok()) << filtered.ToString();
+  EXPECT_EQ(trace->steps.front().last, trace->spans.size());
+  EXPECT_FALSE(SummaryJson(*trace, Summarize(*trace, 0)).empty());
+  EXPECT_THAT(TracePage(*trace), HasSubstr("</html>"));
+  return NamesOf(*trace);
+}
+
+TEST(TraceFilterTest, TasksNodesTimesAndAll) {
+  EXPECT_THAT(Left({}), ElementsAre("v", "RecvTensor", "layer1/y", "layer2/z"));
+  for (const char* task :
+       {"worker", "worker/0", "/job:worker", "w*", "/job:worker/replica:0/task:0"}) {
+    EXPECT_THAT(Left({.tasks = {task}}), ElementsAre("RecvTensor", "layer1/y", "layer2/z"));
+  }
+  EXPECT_THAT(Left({.tasks = {"ps", "nobody"}}), ElementsAre("v"));
+  EXPECT_THAT(Left({.nodes = {"layer?/*"}}), ElementsAre("layer1/y", "layer2/z"));
+  EXPECT_THAT(Left({.nodes = {"v", "edge_*"}}), ElementsAre("v", "RecvTensor"));
+  EXPECT_THAT(Left({.min_nanos = 35'000}), ElementsAre("RecvTensor", "layer1/y"));
+  EXPECT_THAT(Left({.from_nanos = 50'000, .to_nanos = 92'000}),
+              ElementsAre("RecvTensor", "layer1/y"));
+  EXPECT_THAT(Left({.tasks = {"worker"}, .nodes = {"layer*"}, .min_nanos = 2000}),
+              ElementsAre("layer1/y"));
+}
+
+TEST(TraceFilterTest, TransfersAndNotesOfWhatIsLeft) {
+  auto trace = TwoTasks();
+  ASSERT_EQ(trace->transfers.size(), 1u);
+  ASSERT_TRUE(FilterTrace({.tasks = {"worker"}}, trace.get()).ok());
+  ASSERT_EQ(trace->transfers.size(), 1u);
+  EXPECT_EQ(trace->transfers[0].sender, -1);
+  EXPECT_EQ(trace->transfers[0].receiver, 0);
+  EXPECT_EQ(trace->transfers[0].sent, 10'000);
+  EXPECT_THAT(trace->notes.back(), HasSubstr("left 3 of 4 nodes and transfers, in 1 of 1 step."));
+  trace = TwoTasks();
+  ASSERT_TRUE(FilterTrace({.tasks = {"ps"}}, trace.get()).ok());
+  EXPECT_TRUE(trace->transfers.empty());
+}
+
+TEST(TraceFilterTest, NothingLeftIsAnError) {
+  auto trace = TwoTasks();
+  const Status none = FilterTrace({.nodes = {"nobody"}}, trace.get());
+  EXPECT_EQ(none.code(), Code::kInvalidArgument);
+  EXPECT_THAT(std::string(none.message()),
+              HasSubstr("none of 4 nodes and transfers of the tasks "
+                        "/job:ps/replica:0/task:0, /job:worker/replica:0/task:0"));
+  trace = TwoTasks();
+  const Status backward = FilterTrace({.from_nanos = 20, .to_nanos = 10}, trace.get());
+  EXPECT_THAT(std::string(backward.message()), HasSubstr("found one from 20 ns to 10 ns"));
+}
+
+TEST(TraceFilterTest, WhoHeldMemoryIsToldAllTheSame) {
+  TestMemoryStep step;
+  step.Node("y", "MatMul", 10, 20).Came(11, 400).Output(400, 400, 71);
+  step.Node("z", "Mul", 90, 100).Came(91, 30).Output(30, 30, 72);
+  const auto trace = step.Finished();
+  ASSERT_TRUE(FilterTrace({.from_nanos = 50'000}, trace.get()).ok());
+  EXPECT_THAT(NamesOf(*trace), ElementsAre("z"));
+  ASSERT_EQ(MemoryOfStep(*trace, 0).size(), 1u);
+  EXPECT_EQ(MemoryOfStep(*trace, 0)[0].peak_bytes, 430);
+}
+
+}  // namespace
+}  // namespace thalweg
