@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // TraceFilterArgs: which part of a trace the verbs of `thalweg trace` look at.
 //
+//   CLI::App verb;
 //   TraceFilterArgs filter;
-//   AddTraceFilter(*verb, &filter);
-//   const std::string page = filter.Tell(files, TW_TRACE_PAGE);
+//   AddTraceFilter(verb, &filter);
+//   const std::string page = filter.Tell({"step.pb"}, TW_TRACE_PAGE);
 //
 // Ownership: the arguments outlive the parser's work.
 // Threads: the main one.

@@ -5,12 +5,13 @@
 //   AddWireText(2, name, &bytes);
 //   const bool whole = VisitWireFields(bytes, [&](uint32_t field, uint64_t number,
 //                                                 std::string_view text) { ... });
+//   size_t size = 0;
 //   WireField field;
 //   WireFields fields(bytes);
 //   while (fields.Next(&field)) {
-//     if (field.number == pb::StepStats::kDevStats && IsText(field)) Use(field.bytes);
+//     if (field.number == pb::StepStats::kDevStats && IsText(field)) size += field.bytes.size();
 //   }
-//   if (fields.is_cut()) Use("cut off");
+//   if (fields.is_cut()) return DataLoss("cut off");
 //
 // Ownership: appends to the caller's bytes; what is read are views of them.
 // Threads: one.

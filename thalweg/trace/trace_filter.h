@@ -5,7 +5,7 @@
 //   TraceFilter filter;
 //   filter.tasks = {"worker/0"};
 //   filter.nodes = {"*/MatMul*"};
-//   RETURN_IF_ERROR(FilterTrace(filter, trace.get()));
+//   RETURN_IF_ERROR(FilterTrace(filter, &trace));
 //
 // A span stays where each part of the filter lets it; steps then are what is left of them, those
 // without any are gone, and `notes` tells how much was taken away. What nodes hold of memory is
