@@ -43,7 +43,7 @@ Status ChannelStepRunner::Run(const StepRequest& request) {
   if (request.stats != nullptr) request.stats->start_wall_micros = SystemClock().WallMicros();
   Status status = context_.channels.steps().Coordinate(coordinate);
   if (request.stats != nullptr && (status.ok() || request.is_watched)) {
-    const Status added = AddTraces(told, request);
+    Status added = AddTraces(told, request);
     if (status.ok()) return added;
   }
   if (status.ok() || ends.IsCancelled()) return status;  // whoever ended it has said why
