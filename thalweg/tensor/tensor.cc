@@ -484,6 +484,8 @@ void AppendElement(std::string& out, const T& value) {
   } else if constexpr (std::is_same_v<T, std::complex<float>> ||
                        std::is_same_v<T, std::complex<double>>) {
     AppendPart(out, StrCat("(", value.real(), ",", value.imag(), ")"));
+  } else if constexpr (std::is_same_v<T, int8_t>) {
+    AppendPart(out, int{value});  // no character
   } else {
     AppendPart(out, value);
   }
