@@ -12,7 +12,6 @@
 
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
@@ -157,7 +156,7 @@ TEST_F(ConvertTest, OtherTensorsAreFetched) {
 }
 
 std::string TakeJson(TwBuffer* buffer) {
-  const std::string text(static_cast<const char*>(tw_buffer_data(buffer)), tw_buffer_size(buffer));
+  std::string text(static_cast<const char*>(tw_buffer_data(buffer)), tw_buffer_size(buffer));
   tw_buffer_free(buffer);
   return text;
 }
