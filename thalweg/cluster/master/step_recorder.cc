@@ -10,6 +10,8 @@ namespace thalweg {
 namespace {
 
 constexpr size_t kMostListeners = 16;
+// Traced at once beside those that are still wanted: steps that hang are no reason to miss others.
+constexpr int64_t kMostOpen = 16;
 
 // "x" of "x:0" and "^x".
 std::string_view NodeOf(std::string_view name) {
@@ -76,7 +78,8 @@ StepRecorder::Listeners StepRecorder::Begin(std::string_view session, const Step
   for (const std::shared_ptr<Listener>& listener : listeners_) {
     const RecordRequest& request = listener->request;
     if (listener->is_over() || !Concerns(request, session, names)) continue;
-    if (!IsTriggered(request) && listener->recording.seen >= request.steps) continue;
+    const int64_t left = request.steps - static_cast<int64_t>(listener->recording.steps.size());
+    if (!IsTriggered(request) && listener->recording.open >= std::max(left, kMostOpen)) continue;
     ++listener->recording.seen;
     ++listener->recording.open;
     began.push_back(listener);

@@ -159,6 +159,27 @@ TEST_F(StepRecorderTest, AtTheTimeoutWhatIsThereIsGiven) {
   EXPECT_THAT(Ids(Got(*other)), ElementsAre(2));
 }
 
+TEST_F(StepRecorderTest, StepsThatHangDoNotKeepOthersFromBeingRecorded) {
+  const auto listener = Listen({.steps = 2});
+  RunOptions options;
+  std::vector<std::unique_ptr<RecordedRun>> hanging;
+  const auto hang = [&](const char* session) {
+    options = {};
+    const StepNames names;
+    hanging.push_back(std::make_unique<RecordedRun>(recorder_, session, names, &options, nullptr));
+    return options.trace == TraceLevel::kFull;
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(hang("h"));
+  EXPECT_TRUE(Step(1ms, OkStatus()));
+  for (int i = 3; i < 16; ++i) EXPECT_TRUE(hang("h"));
+  EXPECT_FALSE(hang("h")) << "there is a bound";
+  hanging.erase(hanging.begin());
+  EXPECT_TRUE(Step(1ms, OkStatus()));
+  const Result<Recording> got = Got(*listener);
+  EXPECT_THAT(Ids(got), ElementsAre(1, 2));
+  EXPECT_EQ(got->open, 15);
+}
+
 TEST_F(StepRecorderTest, AServerThatStopsEndsRecordings) {
   const auto empty = Listen({});
   recorder_.Stop(Cancelled("stopping"));
