@@ -10,6 +10,7 @@
 
 #include "file_commands.h"
 #include "file_work.h"
+#include "first_signal.h"
 #include "new_file.h"
 #include "npy.h"
 #include "trace_words.h"
@@ -29,6 +30,7 @@ struct RecordArgs {
 };
 
 using RecordingHandle = tw::internal::Handle<TwRecording, &tw_recording_free>;
+using OptionsHandle = tw::internal::Handle<TwRunOptions, &tw_run_options_free>;
 
 // "step.pb", or "step-1.pb", "step-2.pb" of several.
 std::vector<std::string> FileNames(const RecordArgs& args, size_t steps) {
@@ -90,28 +92,37 @@ std::string WhichSteps(const RecordArgs& args) {
                      : !args.failing               ? which + " slower than " + slow
                                      : which + " that fails or is slower than " + slow;
   if (!args.node.empty()) text += " with " + args.node;
+  if (!args.session.empty()) text += " of session " + args.session;
   return text;
 }
 
 RecordingHandle Record(const RecordArgs& args) {
   constexpr double kMillis = 1e3;
   constexpr double kMicros = 1e6;
+  constexpr double kMostMicros = 1e15;  // no recording lasts as long
   TwRecordOptions options;
   tw_record_options_init(&options);
   options.steps = args.steps;
   if (args.slower_than >= 0) {
-    options.slower_than_us = static_cast<int64_t>(args.slower_than * kMicros);
+    options.slower_than_us =
+        static_cast<int64_t>(std::min(kMostMicros, args.slower_than * kMicros));
   }
   options.failing = args.failing ? 1 : 0;
   options.timeout_ms = static_cast<int64_t>(args.timeout * kMillis);
   options.max_bytes = args.max_bytes;
   options.session = args.session.c_str();
   options.node = args.node.c_str();
-  std::fprintf(stderr, "recording %s of %s, for %s at most; Ctrl-C ends it\n",
+  std::fprintf(stderr, "recording %s of %s, for %s at most; Ctrl-C ends it with what it has\n",
                WhichSteps(args).c_str(), args.target.c_str(), DurationText(args.timeout).c_str());
   const tw::internal::StatusHolder status;
-  RecordingHandle recording(tw_trace_record(args.target.c_str(), &options, nullptr, status.c));
-  if (recording == nullptr) throw WorkError(status.Take().message());
+  const OptionsHandle run(tw_run_options_new());
+  const FirstSignal signal([&] {
+    std::fputs("ending; Ctrl-C again does not wait for what is recorded\n", stderr);
+    tw_run_options_cancel(run.get());
+  });
+  RecordingHandle recording(tw_trace_record(args.target.c_str(), &options, run.get(), status.c));
+  if (recording == nullptr && signal.came()) throw WorkError("ended before a step was recorded");
+  if (recording == nullptr) throw WorkError(Plain(status.Take().message()));
   return recording;
 }
 
@@ -127,9 +138,11 @@ std::string WhyFewer(const RecordArgs& args, const Json& report) {
            BytesText(static_cast<double>(args.max_bytes)) +
            " are kept of all (--max-bytes, up to 1 GiB)";
   }
+  if (const std::string ended = report.at("ended_by"); !ended.empty()) return text + Plain(ended);
   text += "within " + DurationText(args.timeout) + " ";
   if (seen == 0) {
-    return text + "no step" + (args.node.empty() ? "" : " with " + args.node) + " began at " +
+    return text + "no step" + (args.node.empty() ? "" : " with " + args.node) +
+           (args.session.empty() ? "" : " of session " + args.session) + " began at " +
            args.target +
            "; the task that clients have as their target records (`thalweg top` shows which has "
            "steps), and partial runs are not recorded";
@@ -145,16 +158,17 @@ std::string WhyFewer(const RecordArgs& args, const Json& report) {
 void SayStep(std::FILE* to, const std::string& file, const Json& step) {
   std::fprintf(to, "%s: %s, step %s of session %s, %s\n", file.c_str(),
                BytesText(step.at("bytes").get<double>()).c_str(), step.at("id").dump().c_str(),
-               step.at("session").get<std::string>().c_str(), TimeWords(step.at("nanos")).c_str());
+               Plain(step.at("session").get<std::string>()).c_str(),
+               TimeWords(step.at("nanos")).c_str());
   if (const auto code = step.at("code").get<int>(); code != 0) {
     std::fprintf(to, "  failed: %s: %s\n", tw_code_name(static_cast<TwCode>(code)),
-                 step.at("error").get<std::string>().c_str());
+                 Plain(step.at("error").get<std::string>()).c_str());
   }
   for (const Json& task : step.at("silent")) {
     std::fprintf(to,
                  "  nothing is known of %s: it was lost, or the error ended its part before it "
                  "could tell\n",
-                 task.get<std::string>().c_str());
+                 Plain(task.get<std::string>()).c_str());
   }
 }
 
@@ -215,7 +229,8 @@ void AddTraceRecord(CLI::App& trace) {
   verb->add_option("--node", args->node, "Only steps that fetch this tensor or run this node");
   verb->add_option("--session", args->session, "Only steps of the session of this handle");
   verb->add_option("--max-bytes", args->max_bytes, "Of all traces, as 64MB; at most 1GB (256MB)")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
   verb->add_flag("--view", args->view, "Also writes the page of `thalweg trace view`");
   verb->add_flag("--force", args->force, "Replaces files that are there");
   verb->callback([args] { RecordTrace(*args); });

@@ -128,7 +128,8 @@ std::string ReportJson(const Recording& recording) {
     json.EndList().Key("bytes").Number(static_cast<int64_t>(step.metadata->size())).EndObject();
   }
   json.EndList().Key("seen").Number(recording.seen).Key("open").Number(recording.open);
-  json.Key("too_large_bytes").Number(recording.too_large_bytes).EndObject();
+  json.Key("too_large_bytes").Number(recording.too_large_bytes);
+  json.Key("ended_by").Text(recording.ended_by).EndObject();
   return json.Take();
 }
 

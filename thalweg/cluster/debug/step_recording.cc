@@ -16,8 +16,9 @@ enum RequestField : uint32_t {
   kMaxBytes = 5,
   kOfSession = 6,
   kOfNode = 7,
+  kRecordingId = 8,
 };
-enum RecordingField : uint32_t { kStep = 1, kSeen = 2, kOpen = 3, kTooLarge = 4 };
+enum RecordingField : uint32_t { kStep = 1, kSeen = 2, kOpen = 3, kTooLarge = 4, kEndedBy = 5 };
 enum StepField : uint32_t {
   kSession = 1,
   kId = 2,
@@ -96,6 +97,7 @@ std::string RecordRequestBytes(const RecordRequest& request) {
   AddWireNumber(kMaxBytes, static_cast<uint64_t>(request.max_bytes), &bytes);
   AddWireText(kOfSession, request.session, &bytes);
   AddWireText(kOfNode, request.node, &bytes);
+  AddWireNumber(kRecordingId, request.id, &bytes);
   return bytes;
 }
 
@@ -111,6 +113,7 @@ Result<RecordRequest> ReadRecordRequest(std::string_view bytes) {
         if (field == kMaxBytes) request.max_bytes = value;
         if (field == kOfSession) request.session = text;
         if (field == kOfNode) request.node = text;
+        if (field == kRecordingId) request.id = number;
       });
   if (!whole) {
     return InvalidArgument("expected which steps are to be recorded, got ", bytes.size(),
@@ -126,6 +129,7 @@ std::string RecordingBytes(const Recording& recording) {
   AddWireNumber(kSeen, static_cast<uint64_t>(recording.seen), &bytes);
   AddWireNumber(kOpen, static_cast<uint64_t>(recording.open), &bytes);
   AddWireNumber(kTooLarge, static_cast<uint64_t>(recording.too_large_bytes), &bytes);
+  AddWireText(kEndedBy, recording.ended_by, &bytes);
   return bytes;
 }
 
@@ -139,6 +143,7 @@ Result<Recording> ReadRecording(std::string_view bytes) {
         if (field == kSeen) recording.seen = value;
         if (field == kOpen) recording.open = value;
         if (field == kTooLarge) recording.too_large_bytes = value;
+        if (field == kEndedBy) recording.ended_by = text;
       });
   if (whole && valid) return recording;
   return InvalidArgument("expected recorded steps, got ", bytes.size(), " bytes that are none");

@@ -25,6 +25,8 @@ namespace thalweg {
 
 // The method that answers it, of a service of our own: other servers do not have it.
 inline constexpr std::string_view kRecordMethod = "/thalweg.Debug/Record";
+// With the request of a recording: it ends now, with what it has. NotFound where there is none.
+inline constexpr std::string_view kEndRecordingMethod = "/thalweg.Debug/EndRecording";
 
 struct RecordRequest {
   int64_t steps = 1;
@@ -35,6 +37,7 @@ struct RecordRequest {
   int64_t max_bytes = int64_t{256} << 20;  // of all traces together
   std::string session = {};                // the master's handle; empty: of any session
   std::string node = {};                   // that a step fetches or runs; empty: any step
+  uint64_t id = 0;                         // who asks chooses it, and may end it by it; 0: not
   Status Validate() const;
 };
 
@@ -55,6 +58,7 @@ struct Recording {
   int64_t open = 0;                 // of them, those that had not ended
   // The first trace that did not fit into max_bytes any more; 0: none.
   int64_t too_large_bytes = 0;
+  std::string ended_by;  // why it ended before its steps and its time; empty: it did not
 };
 
 std::string RecordRequestBytes(const RecordRequest& request);

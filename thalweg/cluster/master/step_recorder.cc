@@ -63,7 +63,18 @@ Result<Recording> StepRecorder::Record(const RecordRequest& request, Cancellatio
   armed_.store(!listeners_.empty(), std::memory_order_relaxed);
   if (has_left()) return caller->Reason();
   if (listener->recording.steps.empty()) RETURN_IF_ERROR(stopped_);
+  if (!listener->is_over() && !stopped_.ok()) listener->recording.ended_by = stopped_.message();
   return std::move(listener->recording);
+}
+
+bool StepRecorder::End(uint64_t id, std::string_view why) {
+  MutexLock lock(mutex_);
+  const auto found = std::ranges::find_if(
+      listeners_, [id](const auto& listener) { return id != 0 && listener->request.id == id; });
+  if (found == listeners_.end()) return false;
+  if (!(*found)->is_over()) (*found)->recording.ended_by = why;
+  changed_.NotifyAll();
+  return true;
 }
 
 void StepRecorder::Stop(const Status& why) {
@@ -113,6 +124,7 @@ void RecordedRun::Begin(StepRecorder& recorder, std::string_view session, const 
   options->trace = TraceLevel::kFull;
   options->partition_graphs = true;
   options->is_watched = true;
+  options->teaches_placement = asked_.trace != TraceLevel::kNone;
   step_.session = session;
   step_.start_wall_micros = recorder.clock_.WallMicros();
   begin_ = recorder.clock_.Now();

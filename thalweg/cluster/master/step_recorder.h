@@ -42,6 +42,8 @@ class StepRecorder {
   // Returns when the steps are there, at the timeout, or with the caller, who may be null.
   Result<Recording> Record(const RecordRequest& request, CancellationManager* caller)
       EXCLUDES(mutex_);
+  // Ends the recording of that number with what it has. False: there is none.
+  bool End(uint64_t id, std::string_view why) EXCLUDES(mutex_);
   // Ends all calls of Record, with that reason where they have nothing; later ones end at once.
   void Stop(const Status& why) EXCLUDES(mutex_);
   // How many record now.
@@ -59,7 +61,8 @@ class StepRecorder {
     int64_t bytes = 0;
     bool is_full = false;
     bool is_over() const {
-      return is_full || static_cast<int64_t>(recording.steps.size()) >= request.steps;
+      return is_full || !recording.ended_by.empty() ||
+             static_cast<int64_t>(recording.steps.size()) >= request.steps;
     }
   };
   using Listeners = std::vector<std::shared_ptr<Listener>>;

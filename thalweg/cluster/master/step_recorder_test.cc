@@ -146,13 +146,13 @@ TEST_F(StepRecorderTest, ACallerWhoLeavesIsForgotten) {
 }
 
 TEST_F(StepRecorderTest, AtTheTimeoutWhatIsThereIsGiven) {
-  const auto listener = Listen({.steps = 2, .timeout = 5s});
+  const auto listener = Listen({.steps = 2, .timeout = 5s, .session = "s"});
   EXPECT_TRUE(Step(1ms, OkStatus()));
   RunOptions options;
   RecordedRun hangs(recorder_, "s", {}, &options, nullptr);
   EXPECT_EQ(options.trace, TraceLevel::kFull);
   const auto other = Listen({.failing = true, .timeout = 1h});
-  EXPECT_TRUE(Step(6s, Aborted("why")));
+  EXPECT_TRUE(Step(6s, Aborted("why"), "x:0", "t"));
   const Result<Recording> got = Got(*listener);
   EXPECT_THAT(Ids(got), ElementsAre(1));
   EXPECT_EQ(got->open, 1);
@@ -187,6 +187,23 @@ TEST_F(StepRecorderTest, AServerThatStopsEndsRecordings) {
   EXPECT_EQ(recorder_.Record({}, nullptr).status().ToString(), Cancelled("stopping").ToString());
 }
 
+TEST_F(StepRecorderTest, WhatIsThereIsGivenWhereARecordingEndsEarly) {
+  const auto other = Listen({.steps = 3, .id = 8});
+  const auto listener = Listen({.steps = 3, .id = 7});
+  EXPECT_TRUE(Step(1ms, OkStatus()));
+  EXPECT_FALSE(recorder_.End(6, "why"));
+  EXPECT_FALSE(recorder_.End(0, "why"));
+  EXPECT_TRUE(recorder_.End(7, "why"));
+  const Result<Recording> got = Got(*listener);
+  EXPECT_THAT(Ids(got), ElementsAre(1));
+  EXPECT_EQ(got->ended_by, "why");
+  EXPECT_TRUE(Step(1ms, OkStatus()));
+  recorder_.Stop(Cancelled("stopping"));
+  const Result<Recording> stopped = Got(*other);
+  EXPECT_THAT(Ids(stopped), ElementsAre(1, 2));
+  EXPECT_EQ(stopped->ended_by, "stopping");
+}
+
 TEST_F(StepRecorderTest, SeventeenAreOneTooMany) {
   std::vector<std::unique_ptr<Listener>> listeners;
   for (int i = 0; i < 16; ++i) listeners.push_back(Listen({.node = "never"}));
@@ -202,6 +219,7 @@ TEST_F(StepRecorderTest, AClientGetsWhatItAskedForAndNoMore) {
   const auto run = [&](const RunOptions& asked, RunMetadata* metadata) {
     RunOptions options = asked;
     RecordedRun step(recorder_, "s", {}, &options, metadata);
+    EXPECT_EQ(options.teaches_placement, asked.trace != TraceLevel::kNone);
     step.metadata()->step_stats.step_id = 7;
     step.metadata()->step_stats.encoded = "stats";
     step.metadata()->memory.peak_bytes = 5;

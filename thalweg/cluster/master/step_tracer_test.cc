@@ -82,7 +82,7 @@ class StepTracerTest : public ::testing::Test {
  protected:
   // A step that the task has run, or whose part was cancelled.
   void Trace(bool has_answered) {
-    StepTracer tracer(peers_, steps_, {kTask}, kStep, {.stats = &stats_, .cancellation = &client_});
+    StepTracer tracer(peers_, steps_, {kTask}, kStep, {.cancellation = &client_, .stats = &stats_});
     EXPECT_TRUE(steps_.transfers().Keeps(kStep));
     if (has_answered) tracer.PlaceFor(0)->emplace(pb::RunGraphResponse::Descriptor());
     tracer.Finish();
