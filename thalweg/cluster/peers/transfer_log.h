@@ -3,7 +3,7 @@
 // what Logging answers.
 //
 //   log.Enable(step);
-//   if (log.Keeps(step)) log.Add(step, {.source = task, .destination = self, .edge = "x:0", .bytes = n});
+//   log.Add(step, {.source = task, .destination = self, .edge = "x:0", .bytes = n});
 //   log.MoveTo(step, &step_stats);     // entries "RecvTensor", by receiving device
 //
 // Bounded: the oldest steps go first, also of those that are to be kept.
