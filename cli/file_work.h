@@ -84,6 +84,7 @@ std::string NumberText(const Json& number);  // as it is, or "-"
 // A value of a tensor of this type; long texts are cut.
 std::string ElementText(const Json& value, const std::string& dtype);
 std::string Count(uint64_t n, const std::string& one);  // "1 tensor", "2 tensors"
+std::string Plain(std::string text);  // of a server: no commands to the terminal, one line
 bool Matches(const std::string& name, const std::vector<std::string>& patterns);  // none: all
 void PrintJson(const Json& json);
 // What an audit found, as lines; WorkError where there is damage.

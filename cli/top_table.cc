@@ -57,14 +57,6 @@ std::string StateText(const Json& row) {
   return state == "gone" ? "gone " + DurationText(row.at("gone_seconds").get<double>()) : state;
 }
 
-// What a server says is text, not commands to the terminal.
-std::string Plain(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  return text;
-}
-
 std::string NameOf(const Json& row) {
   const std::string task = ShortTask(row.at("task").get<std::string>());
   return Plain(task.empty() ? row.at("target").get<std::string>() : task);

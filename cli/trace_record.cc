@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `thalweg trace record`: traces of steps that a server runs for its clients.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -9,6 +10,8 @@
 
 #include "file_commands.h"
 #include "file_work.h"
+#include "first_signal.h"
+#include "new_file.h"
 #include "npy.h"
 #include "trace_words.h"
 
@@ -27,6 +30,7 @@ struct RecordArgs {
 };
 
 using RecordingHandle = tw::internal::Handle<TwRecording, &tw_recording_free>;
+using OptionsHandle = tw::internal::Handle<TwRunOptions, &tw_run_options_free>;
 
 // "step.pb", or "step-1.pb", "step-2.pb" of several.
 std::vector<std::string> FileNames(const RecordArgs& args, size_t steps) {
@@ -45,16 +49,39 @@ std::string PageName(const RecordArgs& args) {
   return std::filesystem::path(args.out).replace_extension(".html").string();
 }
 
-// Now, and not when a step that may never come again has been recorded.
-void CheckNames(const RecordArgs& args) {
-  std::vector<std::string> names = FileNames(args, static_cast<size_t>(args.steps));
-  if (args.view) names.push_back(PageName(args));
-  std::error_code ignored;
+// Each can be written: now, and not when a step that may never come again has been recorded. False:
+// what they are is no file, and cannot be read again.
+bool CheckNames(const RecordArgs& args) {
+  if (args.out.empty()) throw FileError("-o: expected the name of a file, got an empty one");
+  const std::vector<std::string> names = FileNames(args, static_cast<size_t>(args.steps));
+  bool are_files = true;
   for (const std::string& name : names) {
-    if (!args.force && std::filesystem::exists(name, ignored)) {
-      throw FileError(name + ": the file is there already; --force replaces it");
-    }
+    are_files = NewFile(name, args.force).is_regular() && are_files;
   }
+  if (!args.view) return are_files;
+  const std::string page = PageName(args);
+  if (!are_files) throw FileError(names.front() + ": it is no file, which --view needs");
+  if (std::ranges::find(names, page) != names.end()) {
+    throw FileError(page + ": --view writes its page there; give the trace another name (-o)");
+  }
+  const NewFile proves(page, args.force);
+  return are_files;
+}
+
+// Where a file has appeared since then, another one.
+std::string FreeName(const std::string& name, bool force) {
+  std::error_code ignored;
+  const std::filesystem::path path(name);
+  std::filesystem::path free = path;
+  for (int i = 2; !force && std::filesystem::is_regular_file(free, ignored); ++i) {
+    free.replace_filename(path.stem().string() + "-" + std::to_string(i) +
+                          path.extension().string());
+  }
+  if (free != path) {
+    std::fprintf(stderr, "thalweg: %s has appeared meanwhile; the trace is %s\n", name.c_str(),
+                 free.c_str());
+  }
+  return free.string();
 }
 
 std::string WhichSteps(const RecordArgs& args) {
@@ -65,28 +92,37 @@ std::string WhichSteps(const RecordArgs& args) {
                      : !args.failing               ? which + " slower than " + slow
                                      : which + " that fails or is slower than " + slow;
   if (!args.node.empty()) text += " with " + args.node;
+  if (!args.session.empty()) text += " of session " + args.session;
   return text;
 }
 
 RecordingHandle Record(const RecordArgs& args) {
   constexpr double kMillis = 1e3;
   constexpr double kMicros = 1e6;
+  constexpr double kMostMicros = 1e15;  // no recording lasts as long
   TwRecordOptions options;
   tw_record_options_init(&options);
   options.steps = args.steps;
   if (args.slower_than >= 0) {
-    options.slower_than_us = static_cast<int64_t>(args.slower_than * kMicros);
+    options.slower_than_us =
+        static_cast<int64_t>(std::min(kMostMicros, args.slower_than * kMicros));
   }
   options.failing = args.failing ? 1 : 0;
   options.timeout_ms = static_cast<int64_t>(args.timeout * kMillis);
   options.max_bytes = args.max_bytes;
   options.session = args.session.c_str();
   options.node = args.node.c_str();
-  std::fprintf(stderr, "recording %s of %s, for %s at most; Ctrl-C ends it\n",
+  std::fprintf(stderr, "recording %s of %s, for %s at most; Ctrl-C ends it with what it has\n",
                WhichSteps(args).c_str(), args.target.c_str(), DurationText(args.timeout).c_str());
   const tw::internal::StatusHolder status;
-  RecordingHandle recording(tw_trace_record(args.target.c_str(), &options, nullptr, status.c));
-  if (recording == nullptr) throw WorkError(status.Take().message());
+  const OptionsHandle run(tw_run_options_new());
+  const FirstSignal signal([&] {
+    std::fputs("ending; Ctrl-C again does not wait for what is recorded\n", stderr);
+    tw_run_options_cancel(run.get());
+  });
+  RecordingHandle recording(tw_trace_record(args.target.c_str(), &options, run.get(), status.c));
+  if (recording == nullptr && signal.came()) throw WorkError("ended before a step was recorded");
+  if (recording == nullptr) throw WorkError(Plain(status.Take().message()));
   return recording;
 }
 
@@ -102,9 +138,11 @@ std::string WhyFewer(const RecordArgs& args, const Json& report) {
            BytesText(static_cast<double>(args.max_bytes)) +
            " are kept of all (--max-bytes, up to 1 GiB)";
   }
+  if (const std::string ended = report.at("ended_by"); !ended.empty()) return text + Plain(ended);
   text += "within " + DurationText(args.timeout) + " ";
   if (seen == 0) {
-    return text + "no step" + (args.node.empty() ? "" : " with " + args.node) + " began at " +
+    return text + "no step" + (args.node.empty() ? "" : " with " + args.node) +
+           (args.session.empty() ? "" : " of session " + args.session) + " began at " +
            args.target +
            "; the task that clients have as their target records (`thalweg top` shows which has "
            "steps), and partial runs are not recorded";
@@ -117,39 +155,42 @@ std::string WhyFewer(const RecordArgs& args, const Json& report) {
   return text;
 }
 
-void SayStep(const std::string& file, const Json& step) {
-  std::printf("%s: %s, step %s of session %s, %s\n", file.c_str(),
-              BytesText(step.at("bytes").get<double>()).c_str(), step.at("id").dump().c_str(),
-              step.at("session").get<std::string>().c_str(), TimeWords(step.at("nanos")).c_str());
+void SayStep(std::FILE* to, const std::string& file, const Json& step) {
+  std::fprintf(to, "%s: %s, step %s of session %s, %s\n", file.c_str(),
+               BytesText(step.at("bytes").get<double>()).c_str(), step.at("id").dump().c_str(),
+               Plain(step.at("session").get<std::string>()).c_str(),
+               TimeWords(step.at("nanos")).c_str());
   if (const auto code = step.at("code").get<int>(); code != 0) {
-    std::printf("  failed: %s: %s\n", tw_code_name(static_cast<TwCode>(code)),
-                step.at("error").get<std::string>().c_str());
+    std::fprintf(to, "  failed: %s: %s\n", tw_code_name(static_cast<TwCode>(code)),
+                 Plain(step.at("error").get<std::string>()).c_str());
   }
   for (const Json& task : step.at("silent")) {
-    std::printf(
-        "  nothing is known of %s: it was lost, or the error ended its part before it "
-        "could tell\n",
-        task.get<std::string>().c_str());
+    std::fprintf(to,
+                 "  nothing is known of %s: it was lost, or the error ended its part before it "
+                 "could tell\n",
+                 Plain(task.get<std::string>()).c_str());
   }
 }
 
 void RecordTrace(const RecordArgs& args) {
-  CheckNames(args);
+  const bool are_files = CheckNames(args);
   const RecordingHandle recording = Record(args);
   const Json report =
       GetJson([&](TwStatus* status) { return tw_recording_report(recording.get(), status); });
   const Json& steps = report.at("steps");
   const std::string why = WhyFewer(args, report);
   if (steps.empty()) throw WorkError(why);
-  const std::vector<std::string> files = FileNames(args, steps.size());
+  std::vector<std::string> files = FileNames(args, steps.size());
   for (size_t i = 0; i < steps.size(); ++i) {
     size_t size = 0;
+    files[i] = FreeName(files[i], args.force);
     const void* const bytes =
         tw_recording_metadata(recording.get(), static_cast<int64_t>(i), &size);
     KeepFile(files[i], {static_cast<const char*>(bytes), size}, args.force);
-    SayStep(files[i], steps[i]);
+    SayStep(are_files ? stdout : stderr, files[i], steps[i]);
   }
   if (!why.empty()) std::fprintf(stderr, "thalweg: %s\n", why.c_str());
+  if (!are_files) return;
   try {
     constexpr size_t kStalls = 3;
     std::puts("");
@@ -188,7 +229,8 @@ void AddTraceRecord(CLI::App& trace) {
   verb->add_option("--node", args->node, "Only steps that fetch this tensor or run this node");
   verb->add_option("--session", args->session, "Only steps of the session of this handle");
   verb->add_option("--max-bytes", args->max_bytes, "Of all traces, as 64MB; at most 1GB (256MB)")
-      ->transform(CLI::AsSizeValue(false));
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
   verb->add_flag("--view", args->view, "Also writes the page of `thalweg trace view`");
   verb->add_flag("--force", args->force, "Replaces files that are there");
   verb->callback([args] { RecordTrace(*args); });

@@ -183,7 +183,11 @@ def test_steps_with_a_node_or_of_a_session(cluster):
             again = tf.debugging.record(cluster.target, steps=3, session=other.session).steps
             assert {s.session for s in again} == {other.session} and all("total" not in names(s.metadata) for s in again)
         none = record(cluster.target, "--node", "nobody", "--timeout", "300ms", check=False)
+        strange = record(cluster.target, "--session", "nosuch", "--timeout", "300ms", check=False)
+        slow = record(cluster.target, "--slower-than", "1e16s", "--timeout", "300ms", check=False)
     assert none.returncode == 1 and "no step with nobody began at " + cluster.target in none.stderr
+    assert strange.returncode == 1 and "no step of session nosuch began at " + cluster.target in strange.stderr
+    assert slow.returncode == 1 and "0 steps of 1 recorded" in slow.stderr
 
 
 def test_what_has_come_until_the_timeout_is_written(cluster, tmp_path):
@@ -231,6 +235,110 @@ def recording_calls(target):
     return sum(call["method"].endswith("Debug/Record") for call in json.loads(done.stdout)["calls"])
 
 
+def begins(*args):
+    return subprocess.Popen([serving.COMMAND, "trace", "record", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_recording_with_what_it_has(cluster, tmp_path, number):
+    program = Program()
+    with tf.Session(cluster.target, graph=program.graph) as session:
+        recorder = begins(cluster.target, "--steps", "3", "-o", str(tmp_path / "step.pb"))
+        assert serving.wait_for(lambda: recording_calls(cluster.target))
+        for _ in range(2):
+            session.run(program.mine)
+        recorder.send_signal(number)
+        out, err = recorder.communicate(timeout=60)
+    assert recorder.returncode == 0 and sorted(os.listdir(tmp_path)) == ["step-1.pb", "step-2.pb"], err
+    assert "2 steps:" in out and "2 steps of 3 recorded: who asked for it has ended it" in err
+    recorder = begins(cluster.target, "-o", str(tmp_path / "none.pb"))
+    assert serving.wait_for(lambda: recording_calls(cluster.target))
+    recorder.send_signal(number)
+    _, err = recorder.communicate(timeout=60)
+    assert recorder.returncode == 1 and "ended before a step was recorded" in err
+    assert sorted(os.listdir(tmp_path)) == ["step-1.pb", "step-2.pb"]
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path):
+    server = serving.serve({"worker": ["127.0.0.1:0"]}, "worker")
+    target = serving.ready(server)
+    recorder = begins(target, "-o", str(tmp_path / "step.pb"))
+    try:
+        assert serving.wait_for(lambda: recording_calls(target))
+        server.send_signal(signal.SIGSTOP)  # it does not hear of the first
+        recorder.send_signal(signal.SIGINT)
+        for line in recorder.stderr:
+            if line.startswith("ending;"):
+                break
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(60) == -signal.SIGINT
+    finally:
+        for process in (recorder, server):
+            process.kill()
+            process.communicate()
+
+
+def test_a_place_that_cannot_be_written_is_said_before_anything_is_recorded(cluster, tmp_path):
+    for out, words in [(str(tmp_path / "none" / "x.pb"), "No such file"), ("", "expected the name of a file"), (str(tmp_path), "it is a directory")]:
+        done = record(cluster.target, "-o", out, "--force", check=False)
+        assert done.returncode == 1 and words in done.stderr and "recording" not in done.stderr
+    done = record(cluster.target, "-o", str(tmp_path / "x.html"), "--view", check=False)
+    assert done.returncode == 1 and "--view writes its page there" in done.stderr and "recording" not in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_that_appears_meanwhile_is_kept(cluster, tmp_path):
+    program, out = Program(), tmp_path / "step.pb"
+    with tf.Session(cluster.target, graph=program.graph) as session:
+        recorder = begins(cluster.target, "-o", str(out))
+        assert serving.wait_for(lambda: recording_calls(cluster.target))
+        out.write_text("mine")
+        session.run(program.mine)
+        _, err = recorder.communicate(timeout=60)
+    assert recorder.returncode == 0 and out.read_text() == "mine" and "step.pb has appeared meanwhile; the trace is " in err
+    assert "mine" in names(read(tmp_path / "step-2.pb"))
+
+
+def test_a_pipe_is_written_to_and_not_replaced(cluster, tmp_path):
+    program, link = Program(), tmp_path / "link"
+    os.symlink("/dev/stdout", link)
+    with program.running(cluster.target, lambda s: s.run(program.mine)):
+        done = subprocess.run([serving.COMMAND, "trace", "record", cluster.target, "-o", str(link), "--force"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=60, check=True)
+    assert "mine" in names(tf.RunMetadata.FromString(done.stdout)) and link.is_symlink() and os.listdir(tmp_path) == ["link"]
+    assert b"of session" in done.stderr
+
+
+def test_a_server_that_stops_is_said(tmp_path):
+    server = serving.serve({"worker": ["127.0.0.1:0"]}, "worker")
+    target = serving.ready(server)
+    program = tf.Graph()
+    with program.as_default():
+        y = tf.constant(1.0) + 1.0
+    with tf.Session(target, graph=program) as session:
+        recorder = begins(target, "--steps", "3", "-o", str(tmp_path / "step.pb"))
+        assert serving.wait_for(lambda: recording_calls(target))
+        session.run(y)
+    server.terminate()
+    server.communicate(timeout=60)
+    _, err = recorder.communicate(timeout=60)
+    assert os.listdir(tmp_path) == ["step-1.pb"] and "1 step of 3 recorded: the server of " in err and " is stopping" in err
+
+
+def test_what_a_client_says_is_no_command_to_the_terminal(cluster, tmp_path):
+    program = Program()
+    with program.graph.as_default():
+        fails = tf.Assert(tf.less(program.fed, 0.0), [tf.constant(b"\x1b[31mred")])
+
+    def steps(session):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(fails)
+
+    with program.running(cluster.target, steps):
+        done = record(cluster.target, "--failing", "-o", str(tmp_path / "x.pb"))
+    assert "red" in done.stdout and "\x1b" not in done.stdout
+
+
 def test_files_that_are_there_are_kept_and_nothing_is_recorded(cluster, tmp_path):
     (tmp_path / "step-2.pb").write_text("mine")
     done = record(cluster.target, "--steps", "2", "-o", str(tmp_path / "step.pb"), check=False)
@@ -238,7 +346,7 @@ def test_files_that_are_there_are_kept_and_nothing_is_recorded(cluster, tmp_path
     assert (tmp_path / "step-2.pb").read_text() == "mine" and "recording" not in done.stderr
 
 
-@pytest.mark.parametrize("wrong", [["--steps", "0"], ["--slower-than", "5 parsecs"], ["--slower-than", "-1ms"], ["--timeout", "0"], ["--max-bytes", "much"], []])
+@pytest.mark.parametrize("wrong", [["--steps", "0"], ["--slower-than", "5 parsecs"], ["--slower-than", "-1ms"], ["--timeout", "0"], ["--max-bytes", "much"], ["--max-bytes", "0"], ["--max-bytes", "2GB"], []])
 def test_wrong_usage(wrong):
     assert record(*(["grpc://127.0.0.1:1", *wrong] if wrong else []), check=False).returncode == 2
 

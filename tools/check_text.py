@@ -27,7 +27,7 @@ BANNED = (
                 r"(?<![a-z])(?:lear" r"nt|spe" r"lt|bur" r"nt)(?![a-z])|spoi" r"lt|artef" r"act"), "British spelling"))
 MOST_COLUMNS = 100  # of a line of C++ that is a comment; clang-format sees to the others
 THREAD = re.compile(r"\bstd::(?:j?thread\b(?!::)|async\b)|\bpthread_create\b")
-MAY_START_THREADS = re.compile(r"^thalweg/(?:testing/|base/thread\.)|/test_[^/]*$|_(?:test|benchmark|fuzz)\.\w+$")
+MAY_START_THREADS = re.compile(r"^thalweg/(?:testing/|base/thread\.)|^cli/first_signal\.cc$|/test_[^/]*$|_(?:test|benchmark|fuzz)\.\w+$")
 TEMPORARY = re.compile(r"\bTempDir\(\)")
 MAY_NAME_TEMPORARY = "thalweg/base/test_temporary_directory.h"
 TERMINATE = re.compile(r"\bstd::terminate\b")  # compilers call it too, so tools/check_built.py cannot tell

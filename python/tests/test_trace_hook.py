@@ -96,6 +96,21 @@ def test_runs_that_fail(tmp_path):
     assert _summary(tmp_path / "step-0-failed.pb")["nodes"] >= 2
 
 
+def test_a_trace_that_cannot_be_written_leaves_the_run_its_error(tmp_path, caplog):
+    folder = tmp_path / "gone"
+
+    class Removes(tw.train.SessionRunHook):
+        def before_run(self, run_context):
+            folder.rmdir()
+
+    with tw.Graph().as_default():
+        y = tw.check_numerics(tw.log(tw.constant(-1.0)), "no number")
+        with pytest.raises(tw.errors.InvalidArgumentError, match="no number"):
+            with tw.train.MonitoredSession(hooks=[tw.train.TraceHook(str(folder), first_step=0, failing=True), Removes()]) as session:
+                session.run(y)
+    assert "The trace of the run that failed is lost: " in caplog.text and "step-0-failed.pb" in caplog.text
+
+
 def test_failing_runs_are_not_traced_for_other_hooks(tmp_path):
     came = _failing(tw.train.TraceHook(str(tmp_path), first_step=0, slower_than=100), [-1.0])
     assert "no number" in came[0].message and os.listdir(tmp_path) == []

@@ -76,13 +76,14 @@ TW_EXPORT void tw_record_options_init(TwRecordOptions* options);
 typedef struct TwRecording TwRecording;
 /* Waits until the server at "grpc://HOST:PORT" has run such steps for its clients, each traced over
  * all its tasks, or until the timeout, which is no error. `options` may be NULL; so may `run`,
- * whose cancel ends the wait, and nothing is recorded any more. UNAVAILABLE where nobody answers;
- * UNIMPLEMENTED of a server of TensorFlow's. */
+ * whose cancel ends the recording, with what it has; CANCELLED where it has none. UNAVAILABLE where
+ * nobody answers; UNIMPLEMENTED of a server of TensorFlow's. */
 TW_EXPORT TwRecording* tw_trace_record(const char* target, const TwRecordOptions* options,
                                        TwRunOptions* run, TwStatus* status);
 /* As JSON: "steps", each with "session", "id", "start_micros" since 1970, "nanos", "code" and
  * "error" of its end, "silent" (tasks that told nothing), "bytes"; how many steps were "seen", and
- * of them "open" at the end; "too_large_bytes" of the first trace that did not fit, or 0. */
+ * of them "open" at the end; "too_large_bytes" of the first trace that did not fit, or 0;
+ * "ended_by": why it ended before its steps and its time, or "". */
 TW_EXPORT TwBuffer* tw_recording_report(const TwRecording* recording, TwStatus* status);
 /* A RunMetadata message of the i-th of its steps, the recording's; NULL: there is none. */
 TW_EXPORT const void* tw_recording_metadata(const TwRecording* recording, int64_t i, size_t* size);

@@ -119,7 +119,7 @@ RecordRequest MakeRequest(const TwRecordOptions& given) {
 std::string ReportJson(const Recording& recording) {
   JsonWriter json;
   json.BeginObject().Key("steps").BeginList();
-  for (const RecordedStep& step : recording.steps) {
+  for (const KeptStep& step : recording.steps) {
     json.BeginObject().Key("session").Text(step.session).Key("id").Number(step.id);
     json.Key("start_micros").Number(step.start_wall_micros).Key("nanos").Number(step.nanos);
     json.Key("code").Number(static_cast<int64_t>(step.status.code()));
@@ -128,7 +128,8 @@ std::string ReportJson(const Recording& recording) {
     json.EndList().Key("bytes").Number(static_cast<int64_t>(step.metadata->size())).EndObject();
   }
   json.EndList().Key("seen").Number(recording.seen).Key("open").Number(recording.open);
-  json.Key("too_large_bytes").Number(recording.too_large_bytes).EndObject();
+  json.Key("too_large_bytes").Number(recording.too_large_bytes);
+  json.Key("ended_by").Text(recording.ended_by).EndObject();
   return json.Take();
 }
 
@@ -250,7 +251,7 @@ TwBuffer* tw_recording_report(const TwRecording* recording, TwStatus* status) {
 const void* tw_recording_metadata(const TwRecording* recording, int64_t i, size_t* size) {
   if (size != nullptr) *size = 0;
   if (recording == nullptr || i < 0 || size == nullptr) return nullptr;
-  const std::vector<RecordedStep>& steps = recording->recording.steps;
+  const std::vector<KeptStep>& steps = recording->recording.steps;
   if (static_cast<size_t>(i) >= steps.size()) return nullptr;
   *size = steps[static_cast<size_t>(i)].metadata->size();
   return steps[static_cast<size_t>(i)].metadata->data();

@@ -128,9 +128,11 @@ struct RunOptions {
   std::chrono::nanoseconds spent{0};
   // Above kNone: statistics of every node in RunMetadata::step_stats.
   TraceLevel trace = TraceLevel::kNone;
-  // Who traces only looks on: what was seen until an error is kept, a trace that some task cannot
-  // tell is no error, and placement learns nothing of it.
+  // Somebody looks on: what was seen until an error is kept, and a trace that some task cannot
+  // tell is no error.
   bool is_watched = false;
+  // Placement by cost learns of a traced step; not where it is traced for who looks on alone.
+  bool teaches_placement = true;
   // Fill RunMetadata::partition_graphs.
   bool partition_graphs = false;
   // Fill RunMetadata::memory. Infers all shapes anew from those of the feeds.

@@ -455,7 +455,7 @@ Status SessionCore::RunStep(const StepPlan& plan, const RunOptions& options,
   if (metadata != nullptr && options.memory_plan) {
     ASSIGN_OR_RETURN(metadata->memory, plan.prepared->PlanMemory(values));
   }
-  const bool keeps_costs = request.stats != nullptr && !options.is_watched &&
+  const bool keeps_costs = request.stats != nullptr && options.teaches_placement &&
                            placement_method_ != PlacementMethod::kPreferred;
   if (plan.fetches_in_order) {
     request.fetches = fetches;

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from thalweg import errors
+from thalweg import errors, logging as tw_logging
 from thalweg.messages import RunMetadata, RunOptions
 from thalweg.training.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 
@@ -105,9 +105,13 @@ class TraceHook(SessionRunHook):
         seen = None if context is None else context._run_metadata
         if not self._wants_failures or not self._may_be_kept() or seen is None or isinstance(sys.exc_info()[1], errors.OutOfRangeError):
             return
-        if seen.step_stats.dev_stats:
-            self._left -= 1
+        if not seen.step_stats.dev_stats:
+            return
+        self._left -= 1
+        try:
             self._write(seen, f"step-{self._step}-failed.pb")
+        except OSError as error:  # the run's own error is the one to hear, and by it sessions recover
+            tw_logging.warning("The trace of the run that failed is lost: %s", error)
 
     def _write(self, metadata, name):
         path = os.path.join(self._folder, name)

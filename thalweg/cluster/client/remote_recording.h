@@ -6,9 +6,10 @@
 //
 // Ownership: the recording is the caller's; the cancellation outlives the call.
 // Threads: any; blocks until the steps are there, for the request's timeout at most, or until it is
-// cancelled, and then the server records no more for it.
-// Errors: InvalidArgument for what is no target or no request; Unavailable where nobody answers;
-// Unimplemented, with words, for a server of TensorFlow's or an older one of ours.
+// cancelled: then the server records no more for it, and gives what it has.
+// Errors: the cancellation's reason where there are no steps yet; InvalidArgument for what is no
+// target or no request; Unavailable where nobody answers; Unimplemented, with words, for a server
+// of TensorFlow's or an older one of ours.
 #pragma once
 
 #include <string>

@@ -16,8 +16,9 @@ enum RequestField : uint32_t {
   kMaxBytes = 5,
   kOfSession = 6,
   kOfNode = 7,
+  kRecordingId = 8,
 };
-enum RecordingField : uint32_t { kStep = 1, kSeen = 2, kOpen = 3, kTooLarge = 4 };
+enum RecordingField : uint32_t { kStep = 1, kSeen = 2, kOpen = 3, kTooLarge = 4, kEndedBy = 5 };
 enum StepField : uint32_t {
   kSession = 1,
   kId = 2,
@@ -29,7 +30,7 @@ enum StepField : uint32_t {
   kMetadata = 8,
 };
 
-std::string StepBytes(const RecordedStep& step) {
+std::string StepBytes(const KeptStep& step) {
   std::string bytes;
   AddWireText(kSession, step.session, &bytes);
   AddWireNumber(kId, static_cast<uint64_t>(step.id), &bytes);
@@ -42,7 +43,7 @@ std::string StepBytes(const RecordedStep& step) {
   return bytes;
 }
 
-bool ReadStep(std::string_view bytes, RecordedStep* step) {
+bool ReadStep(std::string_view bytes, KeptStep* step) {
   uint64_t code = 0;
   std::string_view words;
   const bool whole =
@@ -96,6 +97,7 @@ std::string RecordRequestBytes(const RecordRequest& request) {
   AddWireNumber(kMaxBytes, static_cast<uint64_t>(request.max_bytes), &bytes);
   AddWireText(kOfSession, request.session, &bytes);
   AddWireText(kOfNode, request.node, &bytes);
+  AddWireNumber(kRecordingId, request.id, &bytes);
   return bytes;
 }
 
@@ -111,6 +113,7 @@ Result<RecordRequest> ReadRecordRequest(std::string_view bytes) {
         if (field == kMaxBytes) request.max_bytes = value;
         if (field == kOfSession) request.session = text;
         if (field == kOfNode) request.node = text;
+        if (field == kRecordingId) request.id = number;
       });
   if (!whole) {
     return InvalidArgument("expected which steps are to be recorded, got ", bytes.size(),
@@ -122,10 +125,11 @@ Result<RecordRequest> ReadRecordRequest(std::string_view bytes) {
 
 std::string RecordingBytes(const Recording& recording) {
   std::string bytes;
-  for (const RecordedStep& step : recording.steps) AddWireText(kStep, StepBytes(step), &bytes);
+  for (const KeptStep& step : recording.steps) AddWireText(kStep, StepBytes(step), &bytes);
   AddWireNumber(kSeen, static_cast<uint64_t>(recording.seen), &bytes);
   AddWireNumber(kOpen, static_cast<uint64_t>(recording.open), &bytes);
   AddWireNumber(kTooLarge, static_cast<uint64_t>(recording.too_large_bytes), &bytes);
+  AddWireText(kEndedBy, recording.ended_by, &bytes);
   return bytes;
 }
 
@@ -139,6 +143,7 @@ Result<Recording> ReadRecording(std::string_view bytes) {
         if (field == kSeen) recording.seen = value;
         if (field == kOpen) recording.open = value;
         if (field == kTooLarge) recording.too_large_bytes = value;
+        if (field == kEndedBy) recording.ended_by = text;
       });
   if (whole && valid) return recording;
   return InvalidArgument("expected recorded steps, got ", bytes.size(), " bytes that are none");

@@ -25,6 +25,8 @@ namespace thalweg {
 
 // The method that answers it, of a service of our own: other servers do not have it.
 inline constexpr std::string_view kRecordMethod = "/thalweg.Debug/Record";
+// With the request of a recording: it ends now, with what it has. NotFound where there is none.
+inline constexpr std::string_view kEndRecordingMethod = "/thalweg.Debug/EndRecording";
 
 struct RecordRequest {
   int64_t steps = 1;
@@ -35,10 +37,11 @@ struct RecordRequest {
   int64_t max_bytes = int64_t{256} << 20;  // of all traces together
   std::string session = {};                // the master's handle; empty: of any session
   std::string node = {};                   // that a step fetches or runs; empty: any step
+  uint64_t id = 0;                         // who asks chooses it, and may end it by it; 0: not
   Status Validate() const;
 };
 
-struct RecordedStep {
+struct KeptStep {
   std::string session;
   int64_t id = 0;
   int64_t start_wall_micros = 0;  // since 1970
@@ -50,11 +53,12 @@ struct RecordedStep {
 };
 
 struct Recording {
-  std::vector<RecordedStep> steps;  // in the order in which they ended
-  int64_t seen = 0;                 // steps that were traced
-  int64_t open = 0;                 // of them, those that had not ended
+  std::vector<KeptStep> steps;  // in the order in which they ended
+  int64_t seen = 0;             // steps that were traced
+  int64_t open = 0;             // of them, those that had not ended
   // The first trace that did not fit into max_bytes any more; 0: none.
   int64_t too_large_bytes = 0;
+  std::string ended_by;  // why it ended before its steps and its time; empty: it did not
 };
 
 std::string RecordRequestBytes(const RecordRequest& request);

@@ -19,7 +19,8 @@ TEST(StepRecordingTest, ARequestIsReadAsItWasWritten) {
                            .timeout = 7s,
                            .max_bytes = 1000,
                            .session = "abc",
-                           .node = "train"};
+                           .node = "train",
+                           .id = 77};
   const Result<RecordRequest> read = ReadRecordRequest(RecordRequestBytes(wish));
   ASSERT_TRUE(read.ok()) << read.status().ToString();
   EXPECT_EQ(read->steps, 3);
@@ -29,6 +30,7 @@ TEST(StepRecordingTest, ARequestIsReadAsItWasWritten) {
   EXPECT_EQ(read->max_bytes, 1000);
   EXPECT_EQ(read->session, "abc");
   EXPECT_EQ(read->node, "train");
+  EXPECT_EQ(read->id, 77U);
   // No time at all is a limit too.
   const Result<RecordRequest> any = ReadRecordRequest(RecordRequestBytes({.slower_than = 0ns}));
   ASSERT_TRUE(any.ok());
@@ -51,7 +53,7 @@ TEST(StepRecordingTest, WishesThatNothingCanFulfilAreRefusedWithTheRange) {
 }
 
 TEST(StepRecordingTest, ARecordingIsReadAsItWasWritten) {
-  Recording recording{.seen = 9, .open = 1, .too_large_bytes = 77};
+  Recording recording{.seen = 9, .open = 1, .too_large_bytes = 77, .ended_by = "why"};
   recording.steps.push_back({.session = "abc",
                              .id = -4,
                              .start_wall_micros = 5,
@@ -66,7 +68,7 @@ TEST(StepRecordingTest, ARecordingIsReadAsItWasWritten) {
   EXPECT_EQ(read->open, 1);
   EXPECT_EQ(read->too_large_bytes, 77);
   ASSERT_EQ(read->steps.size(), 2U);
-  const RecordedStep& step = read->steps[0];
+  const KeptStep& step = read->steps[0];
   EXPECT_EQ(step.session, "abc");
   EXPECT_EQ(step.id, -4);
   EXPECT_EQ(step.start_wall_micros, 5);
@@ -80,8 +82,7 @@ TEST(StepRecordingTest, ARecordingIsReadAsItWasWritten) {
 
 TEST(StepRecordingTest, AnyBytesAreAnErrorOrARecording) {
   std::mt19937_64 random(1);
-  const std::string whole =
-      RecordingBytes(Recording{.steps = {RecordedStep{.session = "s", .id = 3}}});
+  const std::string whole = RecordingBytes(Recording{.steps = {KeptStep{.session = "s", .id = 3}}});
   int refused = 0;
   for (int i = 0; i < 20'000; ++i) {
     std::string bytes = whole;

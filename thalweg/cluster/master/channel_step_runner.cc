@@ -9,9 +9,9 @@
 
 namespace thalweg {
 
-bool ChannelStepRunner::HaveAll(uint64_t features) const {
-  return std::ranges::all_of(remote_, [features](const RemoteStepPart& part) {
-    return (part.connection->features() & features) == features;
+bool ChannelStepRunner::knows_traces() const {
+  return std::ranges::all_of(remote_, [](const RemoteStepPart& part) {
+    return (part.connection->features() & kTracedSteps) != 0;
   });
 }
 
@@ -27,8 +27,7 @@ Status ChannelStepRunner::Run(const StepRequest& request) {
       .edges = edges_,
       .feeds = request.feeds,
       .fetches = request.fetches,
-      .trace = {.times = request.stats != nullptr,
-                .failures = request.is_watched && HaveAll(kTracedFailures)},
+      .trace = {.times = request.stats != nullptr, .failures = request.is_watched},
       .traces = told,
       .timeout = TimeoutOfWorkers(request),
       .cancellation = &ends};

@@ -30,12 +30,11 @@ class ChannelStepRunner : public StepRunner {
       : context_(context), parts_(parts), remote_(std::move(remote)), edges_(std::move(edges)) {}
 
   // Whether all tasks can tell of a step.
-  bool knows_traces() const { return HaveAll(kTracedSteps); }
+  bool knows_traces() const;
   Status Run(const StepRequest& request) override;
 
  private:
   Status RunHere(const StepRequest& request, ChannelRendezvous& step);
-  bool HaveAll(uint64_t features) const;
   Status AddTraces(std::span<const Tensor> told, const StepRequest& request);
 
   const RunnerContext context_;

@@ -10,6 +10,8 @@ namespace thalweg {
 namespace {
 
 constexpr size_t kMostListeners = 16;
+// Traced at once beside those that are still wanted: steps that hang are no reason to miss others.
+constexpr int64_t kMostOpen = 16;
 
 // "x" of "x:0" and "^x".
 std::string_view NodeOf(std::string_view name) {
@@ -61,7 +63,18 @@ Result<Recording> StepRecorder::Record(const RecordRequest& request, Cancellatio
   armed_.store(!listeners_.empty(), std::memory_order_relaxed);
   if (has_left()) return caller->Reason();
   if (listener->recording.steps.empty()) RETURN_IF_ERROR(stopped_);
+  if (!listener->is_over() && !stopped_.ok()) listener->recording.ended_by = stopped_.message();
   return std::move(listener->recording);
+}
+
+bool StepRecorder::End(uint64_t id, std::string_view why) {
+  MutexLock lock(mutex_);
+  const auto found = std::ranges::find_if(
+      listeners_, [id](const auto& listener) { return id != 0 && listener->request.id == id; });
+  if (found == listeners_.end()) return false;
+  if (!(*found)->is_over()) (*found)->recording.ended_by = why;
+  changed_.NotifyAll();
+  return true;
 }
 
 void StepRecorder::Stop(const Status& why) {
@@ -76,7 +89,8 @@ StepRecorder::Listeners StepRecorder::Begin(std::string_view session, const Step
   for (const std::shared_ptr<Listener>& listener : listeners_) {
     const RecordRequest& request = listener->request;
     if (listener->is_over() || !Concerns(request, session, names)) continue;
-    if (!IsTriggered(request) && listener->recording.seen >= request.steps) continue;
+    const int64_t left = request.steps - static_cast<int64_t>(listener->recording.steps.size());
+    if (!IsTriggered(request) && listener->recording.open >= std::max(left, kMostOpen)) continue;
     ++listener->recording.seen;
     ++listener->recording.open;
     began.push_back(listener);
@@ -84,7 +98,7 @@ StepRecorder::Listeners StepRecorder::Begin(std::string_view session, const Step
   return began;
 }
 
-void StepRecorder::End(const Listeners& began, const Listeners& keep, const RecordedStep* step) {
+void StepRecorder::End(const Listeners& began, const Listeners& keep, const KeptStep* step) {
   MutexLock lock(mutex_);
   for (const std::shared_ptr<Listener>& listener : began) --listener->recording.open;
   for (const std::shared_ptr<Listener>& listener : keep) {
@@ -110,6 +124,7 @@ void RecordedRun::Begin(StepRecorder& recorder, std::string_view session, const 
   options->trace = TraceLevel::kFull;
   options->partition_graphs = true;
   options->is_watched = true;
+  options->teaches_placement = asked_.trace != TraceLevel::kNone;
   step_.session = session;
   step_.start_wall_micros = recorder.clock_.WallMicros();
   begin_ = recorder.clock_.Now();
@@ -119,7 +134,7 @@ RecordedRun::~RecordedRun() {
   if (recorder_ != nullptr) recorder_->End(began_, {}, nullptr);
 }
 
-bool RecordedRun::IsKeptBy(const RecordRequest& request, const RecordedStep& step) const {
+bool RecordedRun::IsKeptBy(const RecordRequest& request, const KeptStep& step) const {
   if (!IsTriggered(request)) return true;
   // The end of the data is no failure.
   const bool fails = !step.status.ok() && step.status.code() != Code::kOutOfRange;

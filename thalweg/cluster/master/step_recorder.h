@@ -42,6 +42,8 @@ class StepRecorder {
   // Returns when the steps are there, at the timeout, or with the caller, who may be null.
   Result<Recording> Record(const RecordRequest& request, CancellationManager* caller)
       EXCLUDES(mutex_);
+  // Ends the recording of that number with what it has. False: there is none.
+  bool End(uint64_t id, std::string_view why) EXCLUDES(mutex_);
   // Ends all calls of Record, with that reason where they have nothing; later ones end at once.
   void Stop(const Status& why) EXCLUDES(mutex_);
   // How many record now.
@@ -59,7 +61,8 @@ class StepRecorder {
     int64_t bytes = 0;
     bool is_full = false;
     bool is_over() const {
-      return is_full || static_cast<int64_t>(recording.steps.size()) >= request.steps;
+      return is_full || !recording.ended_by.empty() ||
+             static_cast<int64_t>(recording.steps.size()) >= request.steps;
     }
   };
   using Listeners = std::vector<std::shared_ptr<Listener>>;
@@ -67,8 +70,7 @@ class StepRecorder {
   // Those that may keep a step which begins now.
   Listeners Begin(std::string_view session, const StepNames& names) EXCLUDES(mutex_);
   // It has ended, and those of the listeners that are given keep it.
-  void End(const Listeners& began, const Listeners& keep, const RecordedStep* step)
-      EXCLUDES(mutex_);
+  void End(const Listeners& began, const Listeners& keep, const KeptStep* step) EXCLUDES(mutex_);
 
   Clock& clock_;
   std::atomic<bool> armed_{false};
@@ -101,7 +103,7 @@ class RecordedRun {
              RunOptions* options);
   void GiveAsked();
   std::shared_ptr<const std::string> Metadata();
-  bool IsKeptBy(const RecordRequest& request, const RecordedStep& step) const;
+  bool IsKeptBy(const RecordRequest& request, const KeptStep& step) const;
 
   RunMetadata* metadata_ = nullptr;
   // While somebody records:
@@ -109,7 +111,7 @@ class RecordedRun {
   StepRecorder::Listeners began_;
   RunOptions asked_;
   RunMetadata own_;
-  RecordedStep step_;
+  KeptStep step_;
   Clock::TimePoint begin_{};
 };
 

@@ -63,7 +63,7 @@ class StepRecorderTest : public ::testing::Test {
 std::vector<int64_t> Ids(const Result<Recording>& recording) {
   std::vector<int64_t> ids;
   if (!recording.ok()) return {-1};
-  for (const RecordedStep& step : recording->steps) ids.push_back(step.id);
+  for (const KeptStep& step : recording->steps) ids.push_back(step.id);
   return ids;
 }
 
@@ -146,17 +146,38 @@ TEST_F(StepRecorderTest, ACallerWhoLeavesIsForgotten) {
 }
 
 TEST_F(StepRecorderTest, AtTheTimeoutWhatIsThereIsGiven) {
-  const auto listener = Listen({.steps = 2, .timeout = 5s});
+  const auto listener = Listen({.steps = 2, .timeout = 5s, .session = "s"});
   EXPECT_TRUE(Step(1ms, OkStatus()));
   RunOptions options;
   RecordedRun hangs(recorder_, "s", {}, &options, nullptr);
   EXPECT_EQ(options.trace, TraceLevel::kFull);
   const auto other = Listen({.failing = true, .timeout = 1h});
-  EXPECT_TRUE(Step(6s, Aborted("why")));
+  EXPECT_TRUE(Step(6s, Aborted("why"), "x:0", "t"));
   const Result<Recording> got = Got(*listener);
   EXPECT_THAT(Ids(got), ElementsAre(1));
   EXPECT_EQ(got->open, 1);
   EXPECT_THAT(Ids(Got(*other)), ElementsAre(2));
+}
+
+TEST_F(StepRecorderTest, StepsThatHangDoNotKeepOthersFromBeingRecorded) {
+  const auto listener = Listen({.steps = 2});
+  RunOptions options;
+  std::vector<std::unique_ptr<RecordedRun>> hanging;
+  const auto hang = [&](const char* session) {
+    options = {};
+    const StepNames names;
+    hanging.push_back(std::make_unique<RecordedRun>(recorder_, session, names, &options, nullptr));
+    return options.trace == TraceLevel::kFull;
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(hang("h"));
+  EXPECT_TRUE(Step(1ms, OkStatus()));
+  for (int i = 3; i < 16; ++i) EXPECT_TRUE(hang("h"));
+  EXPECT_FALSE(hang("h")) << "there is a bound";
+  hanging.erase(hanging.begin());
+  EXPECT_TRUE(Step(1ms, OkStatus()));
+  const Result<Recording> got = Got(*listener);
+  EXPECT_THAT(Ids(got), ElementsAre(1, 2));
+  EXPECT_EQ(got->open, 15);
 }
 
 TEST_F(StepRecorderTest, AServerThatStopsEndsRecordings) {
@@ -164,6 +185,23 @@ TEST_F(StepRecorderTest, AServerThatStopsEndsRecordings) {
   recorder_.Stop(Cancelled("stopping"));
   EXPECT_EQ(Got(*empty).status().ToString(), Cancelled("stopping").ToString());
   EXPECT_EQ(recorder_.Record({}, nullptr).status().ToString(), Cancelled("stopping").ToString());
+}
+
+TEST_F(StepRecorderTest, WhatIsThereIsGivenWhereARecordingEndsEarly) {
+  const auto other = Listen({.steps = 3, .id = 8});
+  const auto listener = Listen({.steps = 3, .id = 7});
+  EXPECT_TRUE(Step(1ms, OkStatus()));
+  EXPECT_FALSE(recorder_.End(6, "why"));
+  EXPECT_FALSE(recorder_.End(0, "why"));
+  EXPECT_TRUE(recorder_.End(7, "why"));
+  const Result<Recording> got = Got(*listener);
+  EXPECT_THAT(Ids(got), ElementsAre(1));
+  EXPECT_EQ(got->ended_by, "why");
+  EXPECT_TRUE(Step(1ms, OkStatus()));
+  recorder_.Stop(Cancelled("stopping"));
+  const Result<Recording> stopped = Got(*other);
+  EXPECT_THAT(Ids(stopped), ElementsAre(1, 2));
+  EXPECT_EQ(stopped->ended_by, "stopping");
 }
 
 TEST_F(StepRecorderTest, SeventeenAreOneTooMany) {
@@ -181,6 +219,7 @@ TEST_F(StepRecorderTest, AClientGetsWhatItAskedForAndNoMore) {
   const auto run = [&](const RunOptions& asked, RunMetadata* metadata) {
     RunOptions options = asked;
     RecordedRun step(recorder_, "s", {}, &options, metadata);
+    EXPECT_EQ(options.teaches_placement, asked.trace != TraceLevel::kNone);
     step.metadata()->step_stats.step_id = 7;
     step.metadata()->step_stats.encoded = "stats";
     step.metadata()->memory.peak_bytes = 5;

@@ -21,27 +21,38 @@ constexpr std::chrono::seconds kWatchedTimeout{1};  // so that no step waits for
 StepTracer::StepTracer(WorkerClients& peers, RpcStepTable& steps, std::vector<std::string> tasks,
                        int64_t id, const StepRequest& request)
     : peers_(peers), steps_(steps), tasks_(std::move(tasks)), id_(id), stats_(request.stats) {
+  options_ = {.timeout = request.is_watched ? kWatchedTimeout : kTimeout,
+              .cancellation = request.cancellation};
   if (stats_ == nullptr) return;
   stats_->step_id = id;
   stats_->start_wall_micros = SystemClock().WallMicros();
   answers_.resize(tasks_.size());
+  // With the step's number: tasks of ours log only this one, TensorFlow's have nothing of it yet.
   OwnedMessage enable(pb::LoggingRequest::Descriptor());
+  enable->AddInt(pb::LoggingRequest::kFetchStepId, id_);
   enable->SetBool(pb::LoggingRequest::kEnableRpcLogging, true);
-  Ask(tasks_, *enable,
-      {.timeout = request.is_watched ? kWatchedTimeout : kTimeout,
-       .cancellation = request.cancellation});
-  steps_.transfers().Enable(true);
+  Ask(tasks_, *enable, options_);
+  steps_.transfers().Enable(id_);
 }
 
 void StepTracer::Finish() {
   if (stats_ == nullptr) return;
-  steps_.transfers().Enable(false);
-  std::vector<std::string> there;  // nobody waits for a task that is gone
+  steps_.transfers().Disable(id_);
+  OwnedMessage disable(pb::LoggingRequest::Descriptor());
+  disable->AddInt(pb::LoggingRequest::kFetchStepId, id_);
+  disable->SetBool(pb::LoggingRequest::kDisableRpcLogging, true);
+  const bool has_left = options_.cancellation != nullptr && options_.cancellation->IsCancelled();
+  std::vector<std::string> there;
   for (size_t i = 0; i < tasks_.size(); ++i) {
     const Message* const told = answers_[i].has_value()
                                     ? (*answers_[i])->FindMessage(pb::RunGraphResponse::kStepStats)
                                     : nullptr;
-    if (answers_[i].has_value()) there.push_back(tasks_[i]);
+    if (answers_[i].has_value() && !has_left) {
+      there.push_back(tasks_[i]);
+    } else {  // nobody waits for a task that may be gone; if it is not, it would log for ever
+      peers_.Call(tasks_[i], "Logging", *disable, pb::LoggingResponse::Descriptor(),
+                  {.timeout = kTimeout}, [](Result<OwnedMessage>) {});
+    }
     if (told != nullptr) {
       Add(*told);
     } else {
@@ -49,12 +60,7 @@ void StepTracer::Finish() {
     }
   }
   steps_.transfers().MoveTo(id_, stats_);
-  OwnedMessage disable(pb::LoggingRequest::Descriptor());
-  disable->SetBool(pb::LoggingRequest::kDisableRpcLogging, true);
-  Ask(there, *disable, {.timeout = kTimeout});
-  OwnedMessage fetch(pb::LoggingRequest::Descriptor());
-  fetch->AddInt(pb::LoggingRequest::kFetchStepId, id_);
-  for (const Result<OwnedMessage>& answer : Ask(there, *fetch, {.timeout = kTimeout})) {
+  for (const Result<OwnedMessage>& answer : Ask(there, *disable, options_)) {
     if (!answer.ok()) continue;
     for (const Message* step : (*answer)->Messages(pb::LoggingResponse::kStep)) {
       Add(step->GetMessage(pb::LabeledStepStats::kStepStats));

@@ -45,6 +45,7 @@ class StepTracer {
   const std::vector<std::string> tasks_;
   const int64_t id_;
   StepStats* const stats_;
+  RpcCallOptions options_;                            // of calls that the step waits for
   std::vector<std::optional<OwnedMessage>> answers_;  // by task; none: it has not answered
 };
 

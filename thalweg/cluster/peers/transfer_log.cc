@@ -24,6 +24,31 @@ std::string LabelOf(const Transfer& transfer) {
 
 }  // namespace
 
+void TransferLog::Enable(int64_t step) {
+  MutexLock lock(mutex_);
+  wanted_.push_back(step);
+  if (wanted_.size() > kMostSteps) wanted_.pop_front();
+  NoteWanted();
+}
+
+void TransferLog::Disable(int64_t step) {
+  if (!enabled_.load(std::memory_order_relaxed)) return;  // most steps are not traced
+  MutexLock lock(mutex_);
+  std::erase(wanted_, step);
+  NoteWanted();
+}
+
+void TransferLog::EnableAll(bool on) {
+  MutexLock lock(mutex_);
+  wants_all_ = on;
+  NoteWanted();
+}
+
+bool TransferLog::IsWanted(int64_t step) {
+  MutexLock lock(mutex_);
+  return wants_all_ || std::ranges::find(wanted_, step) != wanted_.end();
+}
+
 void TransferLog::Add(int64_t step, Transfer transfer) {
   MutexLock lock(mutex_);
   const auto [found, is_new] = steps_.try_emplace(step);

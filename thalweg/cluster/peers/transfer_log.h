@@ -2,11 +2,11 @@
 // TransferLog: the tensors that a task has received from others, by step, while somebody traces:
 // what Logging answers.
 //
-//   log.Enable(true);
+//   log.Enable(step);
 //   log.Add(step, {.source = task, .destination = self, .edge = "x:0", .bytes = n});
 //   log.MoveTo(step, &step_stats);     // entries "RecvTensor", by receiving device
 //
-// Bounded: the oldest steps go first.
+// Bounded: the oldest steps go first, also of those that are to be kept.
 // Ownership: keeps what it was given by value; a callback of Noted keeps the caller's, and the log
 // outlives it.
 // Threads: every member from any.
@@ -35,8 +35,15 @@ struct Transfer {
 
 class TransferLog {
  public:
-  void Enable(bool on) { enabled_.store(on, std::memory_order_relaxed); }
-  bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
+  // Of one step: several are traced at once, and one that ends says nothing of the others. What a
+  // master that is gone has left costs nothing, as no step has its number again.
+  void Enable(int64_t step) EXCLUDES(mutex_);
+  void Disable(int64_t step) EXCLUDES(mutex_);
+  // Of all steps: masters of TensorFlow's name none, and the last one says how it is.
+  void EnableAll(bool on) EXCLUDES(mutex_);
+  bool Keeps(int64_t step) EXCLUDES(mutex_) {
+    return enabled_.load(std::memory_order_relaxed) && IsWanted(step);
+  }
   void Add(int64_t step, Transfer transfer) EXCLUDES(mutex_);
   // The callback of a receive that begins now: adds it when it ends, then calls `done`.
   Rendezvous::RecvDone Noted(int64_t step, const RendezvousKey& key, Rendezvous::RecvDone done);
@@ -45,8 +52,15 @@ class TransferLog {
   void Clear() EXCLUDES(mutex_);
 
  private:
-  std::atomic<bool> enabled_{false};
+  bool IsWanted(int64_t step) EXCLUDES(mutex_);
+  void NoteWanted() REQUIRES(mutex_) {
+    enabled_.store(wants_all_ || !wanted_.empty(), std::memory_order_relaxed);
+  }
+
+  std::atomic<bool> enabled_{false};  // any step
   Mutex mutex_;
+  bool wants_all_ GUARDED_BY(mutex_) = false;
+  std::deque<int64_t> wanted_ GUARDED_BY(mutex_);
   std::map<int64_t, std::vector<Transfer>> steps_ GUARDED_BY(mutex_);
   std::deque<int64_t> order_ GUARDED_BY(mutex_);
 };

@@ -42,6 +42,27 @@ TEST(TransferLogTest, AStepsTransfersAreEntriesOfTheReceivingDevice) {
   EXPECT_EQ(stats.devices[0].nodes.size(), 2u);
 }
 
+TEST(TransferLogTest, EachStepIsKeptUntilItsOwnEnd) {
+  TransferLog log;
+  EXPECT_FALSE(log.Keeps(1));
+  log.Enable(1);
+  log.Enable(2);
+  EXPECT_TRUE(log.Keeps(1));
+  EXPECT_FALSE(log.Keeps(3)) << "nobody traces it";
+  log.Disable(1);
+  log.Disable(1);
+  EXPECT_FALSE(log.Keeps(1));
+  EXPECT_TRUE(log.Keeps(2)) << "another's end is not its own";
+  log.EnableAll(true);
+  EXPECT_TRUE(log.Keeps(3));
+  log.EnableAll(false);
+  EXPECT_FALSE(log.Keeps(3));
+  EXPECT_TRUE(log.Keeps(2));
+  for (int step = 100; step < 200; ++step) log.Enable(step);  // of masters that are gone
+  EXPECT_FALSE(log.Keeps(2));
+  EXPECT_TRUE(log.Keeps(199));
+}
+
 TEST(TransferLogTest, OldStepsGo) {
   TransferLog log;
   for (int step = 0; step < 1000; ++step) log.Add(step, kTransfer);

@@ -229,6 +229,7 @@ void Server::Answer(const std::shared_ptr<IncomingCall>& call) {
   const MethodName name = Split(call->method());
   if (call->method() == kExplainPlacementMethod) return call->Answer(AnswerPlacement(*call));
   if (call->method() == kRecordMethod) return call->Answer(AnswerRecord(*call));
+  if (call->method() == kEndRecordingMethod) return call->Answer(AnswerEndRecording(*call));
   if (name.service == "MasterService") return call->Answer(AnswerMaster(name.method, *call));
   if (name.service == "WorkerService") return AnswerWorker(name.method, call);
   call->Answer(Unimplemented("this server has no service for ", call->method()));
@@ -285,6 +286,12 @@ Result<std::string> Server::AnswerRecord(IncomingCall& call) {
   ASSIGN_OR_RETURN(const Recording recorded,
                    master_.recorder().Record(asked, &call.cancellation()));
   return RecordingBytes(recorded);
+}
+
+Result<std::string> Server::AnswerEndRecording(const IncomingCall& call) {
+  ASSIGN_OR_RETURN(const RecordRequest asked, ReadRecordRequest(call.request()));
+  if (master_.recorder().End(asked.id, "who asked for it has ended it")) return std::string();
+  return NotFound("no recording has the number ", asked.id);
 }
 
 // A client of ours runs its callables through the channel that it has made.

@@ -105,6 +105,7 @@ class Server {
   void Answer(const std::shared_ptr<IncomingCall>& call);
   Result<std::string> AnswerPlacement(const IncomingCall& call);
   Result<std::string> AnswerRecord(IncomingCall& call);
+  Result<std::string> AnswerEndRecording(const IncomingCall& call);
   Result<std::string> AnswerMaster(std::string_view method, IncomingCall& call);
   Status ServeByChannel(const Message& request, const Message& response);
   void AnswerWorker(std::string_view method, const std::shared_ptr<IncomingCall>& call);

@@ -195,7 +195,7 @@ void RpcStepRendezvous::RecvFromTask(const RendezvousKey& key, const std::string
   request->SetInt(Request::kStepId, id_);
   request->SetString(Request::kRendezvousKey, text);
   request->SetInt(Request::kRequestId, static_cast<int64_t>(RandomSeed() | 1));
-  if (transfers_.enabled()) done = transfers_.Noted(id_, key, std::move(done));
+  if (transfers_.Keeps(id_)) done = transfers_.Noted(id_, key, std::move(done));
   std::string what = StrCat(key.edge, " of ", key.source);
   asked_->Begin(what);
   peers_->Call(TaskOf(key.source), "RecvTensor", *request, pb::RecvTensorResponse::Descriptor(),
@@ -420,6 +420,7 @@ void RpcStepTable::MarkEnded(int64_t id, const std::string& session, Status why)
 }
 
 void RpcStepTable::Erase(int64_t id, Status reason, Status why) {
+  transfers_.Disable(id);  // where its master has not said so
   std::shared_ptr<RpcStepRendezvous> step;
   {
     MutexLock lock(mutex_);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "thalweg/base/first_error.h"
+#include "thalweg/cluster/transport/hello.h"
 #include "thalweg/cluster/transport/message.h"
 
 namespace thalweg {
@@ -57,13 +58,15 @@ void StepCoordinator::StartPart(const RemoteStepPart& part, uint64_t lowest_open
     return Lost(*part.connection,
                 Unavailable("the channel to ", part.connection->peer(), " is closed"), now);
   }
+  TraceWish trace = request_.trace;
+  trace.failures = TracesFailures(*part.connection);
   const StartMessage start{.step = rendezvous_->id(),
                            .lowest_open = lowest_open,
                            .session = request_.session,
                            .plan = part.plan,
                            .incarnation = part.incarnation,
                            .time_left = std::max<int64_t>(0, request_.timeout.count()),
-                           .trace = request_.trace,
+                           .trace = trace,
                            .trace_edge = part.trace_edge};
   part.connection->channel().Send(Encode(start).view());
   for (const auto& [number, edge] : part.feeds) {
@@ -129,7 +132,7 @@ void StepCoordinator::React(const CoordinatorState::Reaction& reaction) {
 void StepCoordinator::Done(const Connection& connection, StepTime now) {
   const int part = FindPart(connection);
   if (part < 0) return;
-  if (is_traced_ && !traces_failures_) {
+  if (is_traced_ && !TracesFailures(connection)) {
     return Failed(connection, Internal("the step is traced, and this part told nothing"), false,
                   now);
   }
@@ -146,6 +149,10 @@ bool StepCoordinator::IsTrace(const Connection& connection, const TensorHead& he
   return part >= 0 && head.edge == trace_edges_[part];
 }
 
+bool StepCoordinator::TracesFailures(const Connection& connection) const {
+  return traces_failures_ && (connection.features() & kTracedFailures) != 0;
+}
+
 void StepCoordinator::Traced(const Connection& connection, const TensorHead& head, Tensor told,
                              StepTime now) {
   const int part = FindPart(connection);
@@ -159,7 +166,7 @@ void StepCoordinator::Traced(const Connection& connection, const TensorHead& hea
     // Until then there is somebody who waits for it.
     if (state_.closed() || !state_.awaits(which)) return;
     request_.traces[which] = std::move(told);
-    if (traces_failures_) return;  // its answer is behind it
+    if (TracesFailures(connection)) return;  // its answer is behind it
     reaction = state_.Done(which);
   }
   React(reaction);

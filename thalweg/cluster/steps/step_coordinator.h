@@ -69,8 +69,9 @@ class StepCoordinator {
   void Done(const Connection& connection, StepTime now) EXCLUDES(mutex_);
   // Whether a tensor is what a part tells of its run, which says that it is done.
   bool IsTrace(const Connection& connection, const TensorHead& head) const;
-  // Then an answer follows what a part tells.
-  bool traces_failures() const { return traces_failures_; }
+  // Then an answer follows what the part tells. Not of tasks of older releases, which tell nothing
+  // of failures.
+  bool TracesFailures(const Connection& connection) const;
   void Traced(const Connection& connection, const TensorHead& head, Tensor told, StepTime now)
       EXCLUDES(mutex_);
   void Failed(const Connection& connection, const Status& why, bool derived, StepTime now)

@@ -238,7 +238,7 @@ Result<Tensor> StepService::OnHead(Connection& connection, const TensorHead& hea
 void StepService::NoRoom(Connection& connection, const TensorHead& head, const Status& status) {
   const Status full = status.WithContext(StrCat("a value that ", connection.peer(), " sent"));
   if (const auto step = FindCoordinated(head.step); step && step->IsTrace(connection, head)) {
-    if (step->traces_failures()) return;
+    if (step->TracesFailures(connection)) return;
     return step->Failed(connection, full, false, Now());
   }
   StepReaction reaction;

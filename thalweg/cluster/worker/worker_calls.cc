@@ -32,11 +32,15 @@ Result<OwnedMessage> Worker::CleanupAll(const Message& request, const WorkerCall
 Result<OwnedMessage> Worker::Logging(const Message& request, const WorkerCall&) {
   namespace Request = pb::LoggingRequest;
   TransferLog& transfers = steps_.transfers();
-  if (request.GetBool(Request::kEnableRpcLogging)) transfers.Enable(true);
-  if (request.GetBool(Request::kDisableRpcLogging)) transfers.Enable(false);
+  const auto steps = request.Repeated<int64_t>(Request::kFetchStepId);
+  const bool on = request.GetBool(Request::kEnableRpcLogging);
+  if (on || request.GetBool(Request::kDisableRpcLogging)) {
+    if (steps.empty()) transfers.EnableAll(on);
+    for (const int64_t id : steps) on ? transfers.Enable(id) : transfers.Disable(id);
+  }
   if (request.GetBool(Request::kClear)) transfers.Clear();
   OwnedMessage response(pb::LoggingResponse::Descriptor());
-  for (const int64_t id : request.Repeated<int64_t>(Request::kFetchStepId)) {
+  for (const int64_t id : steps) {
     StepStats stats;
     transfers.MoveTo(id, &stats);
     if (stats.traces.empty()) continue;
