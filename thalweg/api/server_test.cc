@@ -453,7 +453,7 @@ TEST_P(ClusterTest, AFailingStepIsRecordedOnAllItsTasks) {
   ASSERT_TRUE(recording.ok()) << recording.status().ToString();
   EXPECT_EQ(recording->seen, 2);
   ASSERT_EQ(recording->steps.size(), 1U);
-  const RecordedStep& step = recording->steps[0];
+  const KeptStep& step = recording->steps[0];
   EXPECT_EQ(step.session, session);
   EXPECT_EQ(step.status.code(), never.status().code());
   EXPECT_EQ(step.status.message(), never.status().message());
