@@ -63,8 +63,8 @@ Status WithMetadata(TwBuffer** out, const TwRunOptions* options, F&& run) {
                                          !metadata.step_stats.traces.empty());
   if (!is_wanted) return status;
   Result<std::string> message = RunMetadataMessage(std::move(metadata));
-  if (message.ok()) *out = NewBuffer(*std::move(message));
   KeepFirstError(message.status(), &status);
+  if (message.ok()) *out = NewBuffer(*std::move(message));
   return status;
 }
 
