@@ -149,6 +149,18 @@ def test_a_wrong_gradient_in_a_loop_names_what_enters_it():
     assert "Enter" in {op.type for op in found.operations}
 
 
+@pytest.mark.parametrize("factor", [1.0, -1.0])
+def test_what_is_not_known_is_not_ok(factor):
+    @tw.custom_gradient
+    def squared(x):
+        return x * x, lambda dy: factor * dy * 2.0 * x
+    w = tw.get_variable("w", initializer=[0.5, 1.0, 1.5])
+    found = check(tw.reduce_sum(squared(w)) + 1e5, [w])
+    assert not found.ok and not found.gradients[0].ok and not found.gradients[0].is_wrong and found.path == [], str(found)
+    assert "not known: rounding of the loss" in str(found) and "a graph of float64" in str(found)
+    assert check(tw.reduce_sum(squared(w)), [w]).ok is (factor == 1.0)
+
+
 def test_no_path_is_a_gradient_of_zero():
     w = tw.get_variable("w", initializer=[1.0, 2.0])
     v = tw.get_variable("v", initializer=[1.0])

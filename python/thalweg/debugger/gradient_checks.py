@@ -46,16 +46,21 @@ class CheckedGradient:
 
     @property
     def ok(self) -> bool:
-        """Whether the two agree. A derivative that is no finite number agrees with nothing."""
-        return self.difference <= self.tolerance * max(abs(self.symbolic), abs(self.numeric)) + self.noise
+        """Whether the two agree, and differences are fine enough to tell."""
+        return not self.is_wrong and self.is_known
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the two disagree. A derivative that is no finite number agrees with nothing."""
+        return not self.difference <= self.tolerance * max(abs(self.symbolic), abs(self.numeric)) + self.noise
 
     @property
     def is_known(self) -> bool:
         size = max(abs(self.symbolic), abs(self.numeric))
-        return not math.isfinite(self.noise) or self.noise <= 0.5 * size or size == 0
+        return self.is_wrong or self.noise <= 0.5 * size or size == 0
 
     def __str__(self) -> str:
-        said = "ok" if self.ok and self.is_known else "not known" if self.ok else "WRONG"
+        said = "WRONG" if self.is_wrong else "ok" if self.is_known else "not known"
         without = "" if self.is_connected else " (no path to the loss)"
         return f"{said:9}  {self.symbolic: .6g} by the gradient{without}, {self.numeric: .6g} +- {self.noise:.2g} by differences: {self.name}"
 
@@ -74,6 +79,7 @@ class GradientCheck:
 
     @property
     def ok(self) -> bool:
+        """Whether all gradients are known to be right."""
         return all(one.ok for one in self.gradients)
 
     @property
@@ -85,6 +91,9 @@ class GradientCheck:
         lines = [str(one) for one in sorted(self.gradients, key=_badness, reverse=True)]
         if self.path:
             lines.append("wrong from the variable on: " + " -> ".join(op.name for op in self.path))
+        if any(not one.is_known for one in self.gradients):
+            lines.append("not known: rounding of the loss, or its curvature, hides so small a derivative; what would tell is a graph of float64, or a "
+                         "loss without large terms that do not depend on the variable")
         lines += [f"the gradient goes wrong in {op.type} '{op.name}'" + (f" (created at {line_of(op)})" if line_of(op) else "")
                   for op in self.operations]
         return "\n".join(lines)
@@ -125,7 +134,7 @@ def check_gradients(loss: TensorLike, xs: Sequence[Any] | None = None, session: 
     Returns
     -------
     GradientCheck
-        Its `ok` says whether all agree; its text is a line a variable, the worst first, and where the gradient goes wrong.
+        Its `ok` says whether all agree, as far as differences can tell: none may be "not known". Its text is a line a variable, the worst first, and where the gradient goes wrong.
 
     Raises
     ------
@@ -209,7 +218,7 @@ class _Checker:
     def check(self) -> GradientCheck:
         found = self._check_all(self.sources)
         report = GradientCheck(found)
-        if not report.ok:
+        if any(one.is_wrong for one in found):
             worst = self.sources[found.index(report.worst)]
             report.path, report.operations = self._where(worst)
         return report
@@ -229,7 +238,7 @@ class _Checker:
         try:
             made = [self._along(source, value, slope, direction, weights) for direction in self._directions(value, slope)]
             # By chance a function may be flat along a direction, which says nothing.
-            return max(made, key=lambda one: (not one.ok, one.is_known, _badness(one)))
+            return max(made, key=lambda one: (one.is_wrong, one.is_known, _badness(one)))
         finally:
             if source.variable is not None:
                 self.step.write({source.variable.name: value})
@@ -294,7 +303,7 @@ class _Checker:
         while True:
             ahead = [_Source(x, x.name, None, [x]) for x in self._ahead(here.tensors) if x in gradient_of]
             checked = [(s, self._check(s, gradient_of.pop(s.x), {self.loss: np.ones(())})) for s in ahead]
-            wrong = [(s, one) for s, one in checked if not one.ok]
+            wrong = [(s, one) for s, one in checked if one.is_wrong]
             if not wrong:
                 return path, self._blamed(here)
             here = max(wrong, key=lambda pair: _badness(pair[1]))[0]
@@ -333,7 +342,7 @@ class _Checker:
             with steps.adding_to(self.step.graph):
                 incoming = [convert_to_tensor(w.astype(x.dtype.base_dtype.as_numpy_dtype)) for x, w in weights.items()]
                 [gradient] = gradients(outputs, [here.x], incoming, name="checked_gradients")
-            if not self._check(here, gradient, weights).ok:
+            if self._check(here, gradient, weights).is_wrong:
                 blamed.append(op)
         return blamed or readers
 
