@@ -63,9 +63,56 @@ def test_both_begin_from_the_variables_of_the_first(resource):
     y = tw.reduce_sum(w * 2.0)
     with tw.Session() as a, tw.Session() as b, tw.Session() as empty:
         a.run(w.initializer)
-        b.run([w.initializer, other.op])
-        assert tw.debugging.compare_runs(a, b, y).ok and tw.debugging.compare_runs(a, empty, y).ok
-        assert b.run(y) == empty.run(y) == 6
+        b.run(w.initializer)
+        b.run(other.op)
+        same, given = tw.debugging.compare_runs(a, b, y), tw.debugging.compare_runs(a, empty, y)
+        assert same.ok and not same.notes and given.ok
+        assert b.run(y) == 22 and a.run(y) == empty.run(y) == 6  # a variable that had no value keeps what it was given
+        assert str(given).endswith("note: had no value in the other session and have one now: w")
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_the_other_session_keeps_its_variables_after_errors(resource):
+    w = tw.get_variable("w", initializer=[1.0, 2.0], use_resource=resource)
+    y = tw.check_numerics(tw.log(w), "negative")
+    with tw.Session() as a, tw.Session() as b:
+        a.run(w.initializer)
+        b.run(w.initializer)
+        b.run(w.assign([5.0, 6.0]).op)
+        a.run(w.assign([-1.0, 1.0]).op)
+        with pytest.raises(tw.errors.InvalidArgumentError, match="negative"):
+            tw.debugging.compare_runs(a, b, y)
+        assert b.run(w).tolist() == [5, 6] and a.run(w).tolist() == [-1, 1]
+        # Also where random operations fail, before anything is compared.
+        with tw.control_dependencies([y]):
+            noise = tw.random_normal([2])
+        with pytest.raises(tw.errors.InvalidArgumentError, match="negative"):
+            tw.debugging.compare_runs(a, b, w + noise)
+        assert b.run(w).tolist() == [5, 6]
+
+
+@pytest.mark.parametrize("has_value", [False, True])
+def test_a_variable_of_another_shape_is_refused(has_value):
+    with tw.Graph().as_default() as other:
+        w = tw.Variable([1.0, 2.0, 3.0], name="w", validate_shape=not has_value)
+        begin = w.initializer
+        tw.identity(w, name="y")
+    w = tw.Variable([1.0, 2.0], name="w")
+    y = tw.identity(w, name="y")
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        a.run(w.initializer)
+        if has_value:
+            b.run(begin)
+        with pytest.raises(ValueError, match=r"the variable 'w' is float32 \[2\] in the first session and float32 [(\[]3,?[)\]] in the other"):
+            tw.debugging.compare_runs(a, b, y)
+        assert not has_value or b.run("w:0").tolist() == [1, 2, 3]
+
+
+def test_a_variable_that_the_step_gives_a_value():
+    w = tw.get_variable("w", initializer=[1.0])
+    with tw.Session() as a, tw.Session() as b:
+        found = tw.debugging.compare_runs(a, b, w.initializer)
+    assert found.notes == [f"had no value in {which} session and have one now: w" for which in ("the first", "the other")]
 
 
 def test_tasks_of_a_cluster():

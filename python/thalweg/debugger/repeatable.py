@@ -76,7 +76,11 @@ class RepeatableStep:
     def draw(self, tensors: Iterable[Tensor]) -> None:
         """Runs what may differ from run to run; all runs from here on are fed what it gave."""
         wanted = list(tensors)
-        values = self.session.run(wanted, self.feeds, options=self.options) if wanted else []
+        try:
+            values = self.session.run(wanted, self.feeds, options=self.options) if wanted else []
+        finally:
+            if wanted and self.changes_variables:  # what random operations wait for may do so
+                self.write(self.values)
         self.draws = dict(zip(wanted, values))
 
     def run(self, fetches: Any, feeds: Mapping[Tensor, Any] | None = None, variables: Mapping[str, Any] | None = None) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from thalweg import dtypes
 from thalweg.debugger import steps
 from thalweg.debugger.array_differences import ValueDifference, difference
 from thalweg.debugger.recorder import Recorder
@@ -17,6 +18,7 @@ from thalweg.graph.graph import Graph
 from thalweg.graph.graph_import import import_graph_def
 from thalweg.graph.session import Session
 from thalweg.graph.tensor import Operation, Tensor
+from thalweg.graph.shapes import TensorShape
 from thalweg.messages import ConfigProto
 
 if TYPE_CHECKING:
@@ -84,7 +86,8 @@ def compare_runs(a: Session, b: Session | ConfigProto | str, fetches: Fetches, f
                  atol: float | None = None, share_random: bool = True, most_bytes: int = 64 << 20) -> RunComparison:
     """Runs a step in two ways, and names the first node whose inputs are the same and whose value is not.
 
-    Both begin from the values that `a` has of the variables, and end with them. Where fetches, or variables after the step, differ, tensors between
+    Both begin from the values that `a` has of the variables; afterwards each session has its own again. A variable that had none keeps what it was
+    given, and a note says so. Where fetches, or variables after the step, differ, tensors between
     are fetched block by block: a binary search over what the differing one is computed from, back until all inputs are the same. In a loop the node
     and its iteration are found, too.
 
@@ -116,7 +119,7 @@ def compare_runs(a: Session, b: Session | ConfigProto | str, fetches: Fetches, f
     Raises
     ------
     ValueError
-        A device that is not there, or a graph that lacks a node.
+        A device that is not there, a graph that lacks a node, or a variable of another shape or type.
 
     Examples
     --------
@@ -133,7 +136,7 @@ def compare_runs(a: Session, b: Session | ConfigProto | str, fetches: Fetches, f
     both = options if isinstance(options, tuple) else (options, options)
     other, is_ours = _session_of(b, a)
     try:
-        return _Comparison(a, other, fetches, feed_dict, both, (rtol, atol), share_random, most_bytes).compare()
+        return _Comparison(a, other, fetches, feed_dict, both, (rtol, atol), most_bytes).compare(share_random, not is_ours)
     finally:
         if is_ours:
             other.close()
@@ -171,17 +174,30 @@ def _is_of(asked, there):
 
 class _Comparison:
     def __init__(self, a: Session, b: Session, fetches: Fetches, feed_dict: FeedDict | None,
-                 options: tuple[RunOptions | None, RunOptions | None], tolerances: tuple[float | None, float | None], share_random: bool,
+                 options: tuple[RunOptions | None, RunOptions | None], tolerances: tuple[float | None, float | None],
                  most_bytes: int) -> None:
         self.tolerances, self.most_bytes, self.runs = tolerances, most_bytes, 0
         self.notes: list[str] = []
         self.a = RepeatableStep(a, fetches, feed_dict, options[0])
         there = [self._there(b.graph, one) for one in self.a.fetches]
         self.b = RepeatableStep(b, there, {self._there(b.graph, x): value for x, value in self.a.feeds.items()}, options[1])
-        self.b.values = {name: value for name, value in self.a.values.items() if name in self.b.variables}
-        self.b.write(self.b.values)
-        self._draw(share_random)
+        self.own = self.b.values  # what the other session has, before and afterwards
+        common = {name: value for name, value in self.a.values.items() if name in self.b.variables}
+        for name, value in common.items():
+            self._check_fits(name, np.asarray(value))
+        self.b.values = {**self.own, **common}
         self.order = {op: place for place, op in enumerate(self.a.ops)}
+
+    def _check_fits(self, name, value):
+        """A variable of the other way must be able to have the value, and have one like it, where it has any."""
+        op = self.b.variables[name]
+        kind = dtypes.as_dtype(op.get_attr("dtype")).base_dtype.name
+        shape = list(np.shape(self.own[name])) if name in self.own else TensorShape(op.get_attr("shape"))
+        mine = self.a.variables[name]
+        mine_kind = dtypes.as_dtype(mine.get_attr("dtype")).base_dtype.name
+        fits = shape == list(value.shape) if isinstance(shape, list) else shape.is_compatible_with(value.shape)
+        if kind != mine_kind or not fits:
+            raise ValueError(f"the variable '{name}' is {mine_kind} {list(value.shape)} in the first session and {kind} {shape} in the other")
 
     def _there(self, graph, one):
         try:
@@ -210,17 +226,25 @@ class _Comparison:
         return there.dtype == x.dtype
 
     # ---- values ----
-    def compare(self) -> RunComparison:
+    def compare(self, share_random: bool, restores_b: bool) -> RunComparison:
         try:
+            self.b.write(self.b.values)
+            self._draw(share_random)
             differences = self._outcomes()
             report = RunComparison(self.compared, {name: one for name, (one, _) in differences.items()}, notes=self.notes)
             if differences:
                 report.first = self._first(differences)
             report.runs = self.runs
-            return report
         finally:
             self.a.write(self.a.values)
-            self.b.write(self.b.values)
+            if restores_b:
+                self.b.write({**self.b.values, **self.own})
+        # No operation takes a value away from every kind of variable.
+        for step, before, said in ((self.a, self.a.values, "the first"), (self.b, self.own, "the other")):
+            made = [name for name in step.read() if name not in before] if step is self.a or restores_b else []
+            if made:
+                report.notes.append(f"had no value in {said} session and have one now: {', '.join(made)}")
+        return report
 
     def _outcomes(self) -> dict[str, tuple[ValueDifference, Tensor | None]]:
         """Of what the step gives and leaves: {name: (difference, tensor, or None for a variable)}."""
