@@ -136,6 +136,28 @@ def test_dropout_is_drawn_once_and_loops_have_gradients():
     assert found.ok and found.gradients[0].is_known, str(found)
 
 
+def test_random_operations_in_loops_and_branches_are_refused():
+    w = tw.get_variable("w", initializer=np.ones(50, np.float32))
+    refused = " another value in each run: check_gradients needs a loss 'loss.*:0' that is the same for the same variables$"
+    looped = tw.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, tw.nn.dropout(h * w, 0.5)), [0, w], name="while")[1]
+    with pytest.raises(ValueError, match=f"^random operation 'while/dropout/.*' in a loop gives{refused}"):
+        check(tw.reduce_sum(looped, name="loss"))
+    branched = tw.cond(w[0] > 0, lambda: tw.nn.dropout(w, 0.5), lambda: w, name="cond")
+    with pytest.raises(ValueError, match=f"^random operation 'cond/dropout/.*' in a branch gives{refused}"):
+        check(tw.reduce_sum(branched, name="loss"))
+    assert check(tw.reduce_sum(tw.cond(w[0] < 0, lambda: tw.nn.dropout(w, 0.5), lambda: w))).ok  # what is not taken is not random
+
+
+def test_a_recurrent_network_with_dropout_is_refused():
+    x = tw.constant(normal(4, 5, 3))
+    cell = tw.nn.rnn_cell.BasicLSTMCell(4)
+    plain = tw.nn.dynamic_rnn(cell, x, dtype=tw.float32)[0]
+    assert check(tw.reduce_sum(plain)).ok
+    dropped = tw.nn.dynamic_rnn(tw.nn.rnn_cell.DropoutWrapper(cell, output_keep_prob=0.5), x, dtype=tw.float32)[0]
+    with pytest.raises(ValueError, match="random operation '.*rnn.*' in a loop gives another value in each run"):
+        check(tw.reduce_sum(dropped))
+
+
 def test_a_wrong_gradient_in_a_loop_names_what_enters_it():
     w = tw.get_variable("w", initializer=normal(8))
     h = tw.identity(tw.exp(w, name="before"), name="entering")

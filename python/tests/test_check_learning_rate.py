@@ -101,6 +101,16 @@ def test_dropout_is_drawn_once():
     assert check(tw.train.GradientDescentOptimizer(0.1).minimize(loss), loss=loss).ok
 
 
+def test_a_loss_that_is_random_in_a_loop_is_refused():
+    w = tw.get_variable("w", initializer=np.ones(50, np.float32))
+    looped = tw.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, tw.nn.dropout(h * w, 0.5)), [0, w], name="while")[1]
+    loss = tw.reduce_sum(looped, name="loss")
+    step = tw.train.GradientDescentOptimizer(0.1).minimize(loss)
+    with pytest.raises(ValueError, match="random operation 'while/dropout/.*' in a loop gives another value in each run: check_learning_rate_zero needs"):
+        check(step, loss=loss)
+    assert check(step).ok  # the variables stay, whatever is drawn
+
+
 def test_what_is_refused():
     w = tw.get_variable("w", initializer=[1.0])
     with tw.Session() as session:

@@ -191,6 +191,17 @@ def test_random_operations():
     assert compare(ONE_THREAD, seeded, share_random=False).ok
 
 
+def test_random_operations_in_a_branch_cannot_be_shared():
+    y = tw.cond(tw.constant(True), lambda: tw.random_normal([3], name="noise"), lambda: tw.zeros([3]), name="cond")
+    found = compare(ONE_THREAD, [y, y])
+    if found.ok:  # two generators, each asked once
+        with tw.Session() as session:
+            session.run(y)
+            found = tw.debugging.compare_runs(session, ONE_THREAD, y)
+    assert not found.ok and len(found.notes) == 1, str(found)
+    assert found.notes[0].startswith("random operation 'cond/noise") and "in a branch gives another value in each run, and cannot be shared" in found.notes[0]
+
+
 @pytest.mark.parametrize("where", ["loop", "branch"])
 def test_control_flow(where):
     def build(slope):

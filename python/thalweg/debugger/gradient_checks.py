@@ -139,7 +139,7 @@ def check_gradients(loss: TensorLike, xs: Sequence[Any] | None = None, session: 
     Raises
     ------
     ValueError
-        No session, nothing to check, or a loss or x that is no real floating-point number.
+        No session, nothing to check, a loss or x that is no real floating-point number, or a loss that is random within loops or branches.
 
     Examples
     --------
@@ -216,6 +216,7 @@ class _Checker:
         self.random = np.random.RandomState(seed)
 
     def check(self) -> GradientCheck:
+        self.step.refuse_unless_repeatable(self.loss, "check_gradients")
         found = self._check_all(self.sources)
         report = GradientCheck(found)
         if any(one.is_wrong for one in found):

@@ -94,7 +94,7 @@ def check_learning_rate_zero(train_op: Any, session: Session, feed_dict: FeedDic
     Raises
     ------
     ValueError
-        No operation of the step takes a learning rate, and none was given.
+        No operation of the step takes a learning rate, and none was given; or the loss is random within loops or branches.
 
     Examples
     --------
@@ -118,6 +118,8 @@ def check_learning_rate_zero(train_op: Any, session: Session, feed_dict: FeedDic
     before = {**step.values, **variables}
     try:
         step.draw(step.random(not_behind=feeds))
+        if loss is not None:
+            step.refuse_unless_repeatable(loss, "check_learning_rate_zero", feeds, variables)
         first = None if loss is None else step.run(loss, feeds, variables)
         step.run(step.fetches, feeds, variables)
         after = step.read()

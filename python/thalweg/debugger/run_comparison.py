@@ -177,7 +177,6 @@ class _Comparison:
                  options: tuple[RunOptions | None, RunOptions | None], tolerances: tuple[float | None, float | None],
                  most_bytes: int) -> None:
         self.tolerances, self.most_bytes, self.runs = tolerances, most_bytes, 0
-        self.notes: list[str] = []
         self.a = RepeatableStep(a, fetches, feed_dict, options[0])
         there = [self._there(b.graph, one) for one in self.a.fetches]
         self.b = RepeatableStep(b, there, {self._there(b.graph, x): value for x, value in self.a.feeds.items()}, options[1])
@@ -214,9 +213,6 @@ class _Comparison:
         else:
             self.b.draw(others)
         self.unshared = [] if share_random else random
-        inside = [op.name for op in self.a.ops if self.a.nesting[op] > 0 and steps.may_differ(op)]
-        if inside:
-            self.notes.append(f"not shared, as nothing can be fed in loops and branches: {', '.join(inside)}")
 
     def _is_in_both(self, x):
         try:
@@ -231,9 +227,11 @@ class _Comparison:
             self.b.write(self.b.values)
             self._draw(share_random)
             differences = self._outcomes()
-            report = RunComparison(self.compared, {name: one for name, (one, _) in differences.items()}, notes=self.notes)
+            report = RunComparison(self.compared, {name: one for name, (one, _) in differences.items()})
             if differences:
                 report.first = self._first(differences)
+                if self.a.not_drawn():
+                    report.notes.append(f"{self.a.not_drawn_text()}, and cannot be shared")
             report.runs = self.runs
         finally:
             self.a.write(self.a.values)
