@@ -92,8 +92,8 @@ class GradientCheck:
         if self.path:
             lines.append("wrong from the variable on: " + " -> ".join(op.name for op in self.path))
         if any(not one.is_known for one in self.gradients):
-            lines.append("not known: rounding of the loss, or its curvature, hides so small a derivative; what would tell is a graph of float64, or a "
-                         "loss without large terms that do not depend on the variable")
+            lines.append("not known: rounding of the loss, or its curvature, hides so small a derivative; what would tell is a graph of float64, or "
+                         "a loss without large terms that do not depend on the variable")
         lines += [f"the gradient goes wrong in {op.type} '{op.name}'" + (f" (created at {line_of(op)})" if line_of(op) else "")
                   for op in self.operations]
         return "\n".join(lines)
@@ -134,7 +134,8 @@ def check_gradients(loss: TensorLike, xs: Sequence[Any] | None = None, session: 
     Returns
     -------
     GradientCheck
-        Its `ok` says whether all agree, as far as differences can tell: none may be "not known". Its text is a line a variable, the worst first, and where the gradient goes wrong.
+        Its `ok` says whether all agree, as far as differences can tell: none may be "not known". Its text is a line a variable, the worst first, and
+        where the gradient goes wrong.
 
     Raises
     ------

@@ -17,8 +17,8 @@ from thalweg.graph.device_specs import DeviceSpec
 from thalweg.graph.graph import Graph
 from thalweg.graph.graph_import import import_graph_def
 from thalweg.graph.session import Session
-from thalweg.graph.tensor import Operation, Tensor
 from thalweg.graph.shapes import TensorShape
+from thalweg.graph.tensor import Operation, Tensor
 from thalweg.messages import ConfigProto
 
 if TYPE_CHECKING:
@@ -29,13 +29,15 @@ if TYPE_CHECKING:
     from thalweg.messages import RunOptions
 
 _MOST_TENSORS = 256  # of one run
+_MOST_REORDERED = 256  # values of one tensor that are sought among those of other iterations: each is compared with each
 
 
 @dataclasses.dataclass(frozen=True)
 class DifferingNode:
     """A node whose inputs are the same in both ways, and whose value is not.
 
-    `tensor` is its output, or the variable that it writes. In a loop, `loop` names it and `iteration` counts how often the node had run before.
+    `tensor` is its output, or the variable that it writes. In a loop, `loop` names it, and `iteration` counts how often the node had run before; it
+    is None where iterations may run at once (`parallel_iterations` above 1, as by default). In a branch, `branch` names the one that is taken.
     """
 
     op: Operation
@@ -44,10 +46,11 @@ class DifferingNode:
     loop: str = ""
     iteration: int | None = None
     note: str = ""
+    branch: str = ""
 
     def __str__(self) -> str:
-        where = f" in iteration {self.iteration} of the loop '{self.loop}'" if self.iteration is not None else \
-            f" of the loop or branch '{self.loop}'" if self.loop else ""
+        where = f" in the branch '{self.branch}'" if self.branch else "" if not self.loop else \
+            f" in {'some iteration' if self.iteration is None else f'iteration {self.iteration}'} of the loop '{self.loop}'"
         line = f" (created at {line_of(self.op)})" if line_of(self.op) else ""
         return f"{self.op.type} '{self.tensor}'{where}{line}: {self.difference}" + (f"\n  {self.note}" if self.note else "")
 
@@ -88,8 +91,8 @@ def compare_runs(a: Session, b: Session | ConfigProto | str, fetches: Fetches, f
 
     Both begin from the values that `a` has of the variables; afterwards each session has its own again. A variable that had none keeps what it was
     given, and a note says so. Where fetches, or variables after the step, differ, tensors between
-    are fetched block by block: a binary search over what the differing one is computed from, back until all inputs are the same. In a loop the node
-    and its iteration are found, too.
+    are fetched block by block: a binary search over what the differing one is computed from, back until all inputs are the same. In a loop or branch
+    the node is found, too, and its iteration where no two may run at once; where they may, it is the node that is first in the iteration seen first.
 
     Parameters
     ----------
@@ -185,6 +188,7 @@ class _Comparison:
         for name, value in common.items():
             self._check_fits(name, np.asarray(value))
         self.b.values = {**self.own, **common}
+        self.around = steps.loops(self.a.ops)
         self.order = {op: place for place, op in enumerate(self.a.ops)}
 
     def _check_fits(self, name, value):
@@ -356,12 +360,14 @@ class _Comparison:
         inside = self._inside(op)
         if not inside:
             return DifferingNode(op, tensor, found, note=self._note_of(op, tensor))
-        loop = self._loop_of(op, inside)
         body = self._in_body(inside)
+        around = self._closed_by(op, inside) if body is None else self.around[body[0].op]
+        loop = steps.frame_of(around[0]) if around else ""
+        branch = "" if loop else op.name.rpartition("/")[0] or op.name
         if body is None:
-            return DifferingNode(op, tensor, found, loop)
-        x, iteration, one = body
-        return DifferingNode(x.op, x.name, one, loop, iteration)
+            return DifferingNode(op, tensor, found, loop, branch=branch)
+        x, place, one = body
+        return DifferingNode(x.op, x.name, one, loop, place if loop and not steps.may_overtake(around) else None, branch=branch)
 
     def _note_of(self, op, tensor):
         """Fetching a node's inputs keeps it from being fused with them."""
@@ -384,35 +390,62 @@ class _Comparison:
                 waiting.extend([x.op for x in one.inputs] + [c for c in one.control_inputs])
         return sorted(found, key=self.order.__getitem__)
 
-    def _loop_of(self, op, inside):
-        frames = [one.get_attr("frame_name") for one in inside if one.type.endswith("Enter")]
-        name = collections.Counter(frames).most_common(1)[0][0] if frames else op.name.rpartition("/")[0] or op.name
-        return name.decode() if isinstance(name, bytes) else name
+    def _closed_by(self, op, inside):
+        """An Enter of the loop that an operation closes; () where it closes a branch."""
+        loops = [self.around[one] for one in inside if self.around[one]] if op.type.endswith("Exit") else []
+        return loops[0][:1] if loops else ()
 
     def _in_body(self, inside):
         """(tensor, iteration, difference) of what differs first in a loop or branch; None where loops in it hide that."""
-        if len({one.get_attr("frame_name") for one in inside if one.type.endswith("Enter")}) > 1:
+        if len({steps.frame_of(one) for one in inside if one.type.endswith("Enter")}) > 1:
             return None
         place = {one: i for i, one in enumerate(self._body_order(inside))}
         recorders = Recorder(self.a.session), Recorder(self.b.session)
         ops = [one for one in place if steps.can_be_looked_at(one) and one.type != "Const"]
-        best = None
+        found = {}
         for begin in range(0, len(ops), _MOST_TENSORS):
             some = ops[begin:begin + _MOST_TENSORS]
             told = [self._told(recorder, step, some) for recorder, step in zip(recorders, (self.a, self.b))]
             self.runs += 1
             for name, values in told[0].items():
-                others = told[1].get(name, [])
-                if _counted(values) == _counted(others):  # also where iterations that run at once have told in another order
-                    continue
                 x = self.a.graph.as_graph_element(name)
-                for i, (p, q) in enumerate(zip(values, others)):
-                    one = difference(p, q, *self.tolerances)
-                    if one is not None:
-                        if best is None or (i, place[x.op]) < best[0]:
-                            best = (i, place[x.op]), (x, i, one)
-                        break
-        return None if best is None else best[1]
+                apart = self._iterations(values, told[1].get(name, []), steps.may_overtake(self.around[x.op]))
+                if apart:
+                    found[x] = apart
+        if not found:
+            return None
+        x = min(self._surely_first(found) or found, key=lambda x: (found[x][0][0], place[x.op]))
+        return (x, *found[x][0])
+
+    def _surely_first(self, found):
+        """Where iterations come in any order: what differs in more of them than all that it reads, and so in one where its inputs are the same."""
+        surely = []
+        for x in found:
+            before, waiting, seen = 0, [y for y in x.op.inputs], set()
+            while waiting:
+                y = waiting.pop()
+                if y not in seen:
+                    seen.add(y)
+                    before += len(found.get(y, ()))
+                    waiting.extend([] if steps.can_be_looked_at(y.op) else y.op.inputs)
+            if steps.may_overtake(self.around[x.op]) and len(found[x]) > before:
+                surely.append(x)
+        return surely
+
+    def _iterations(self, values, others, in_any_order):
+        """(place, difference) of the values that differ; where iterations come in any order, of those that have none like them in the other way."""
+        told = ((i, difference(p, q, *self.tolerances)) for i, (p, q) in enumerate(zip(values, others)))
+        apart = [(i, one) for i, one in told if one is not None]
+        if in_any_order and len(apart) <= _MOST_REORDERED:
+            left, alone = [i for i, _ in apart], []
+            for i, _ in apart:
+                like = next((k for k in left if difference(values[i], others[k], *self.tolerances) is None), None)
+                if like is None:
+                    alone.append(i)
+                else:
+                    left.remove(like)
+            apart = [(i, difference(values[i], others[k], *self.tolerances)) for i, k in zip(alone, left)]
+        return apart
 
     def _body_order(self, inside):
         """Sources first, in one iteration: what leads to the next one comes last in the order of the step."""
@@ -437,7 +470,3 @@ class _Comparison:
         for x, value in recorder.run(ops, [one for one in step.fetches], {**step.feeds, **step.draws}, step.options)[1]:
             told[x.name].append(value)
         return told
-
-
-def _counted(values):
-    return collections.Counter(np.asarray(v).tobytes() for v in values)
