@@ -183,6 +183,14 @@ def test_what_is_not_known_is_not_ok(factor):
     assert check(tw.reduce_sum(squared(w)), [w]).ok is (factor == 1.0)
 
 
+def test_parts_of_a_partitioned_variable():
+    w = tw.get_variable("w", [6, 2], partitioner=tw.fixed_size_partitioner(2), initializer=tw.ones_initializer())
+    loss = tw.reduce_sum(tw.square(tw.convert_to_tensor(w)))
+    for xs in (w, [w]):
+        found = check(loss, xs)
+        assert found.ok and [one.name for one in found.gradients] == ["w/part_0", "w/part_1"], str(found)
+
+
 def test_no_path_is_a_gradient_of_zero():
     w = tw.get_variable("w", initializer=[1.0, 2.0])
     v = tw.get_variable("v", initializer=[1.0])
@@ -218,6 +226,11 @@ def test_what_is_refused():
             tw.debugging.check_gradients(tw.reduce_sum(w), ["w"], session)
         with pytest.raises(ValueError, match="'.*:0' is int32"):
             tw.debugging.check_gradients(tw.reduce_sum(w), [tw.constant(1)], session)
+        for more, said in [({"rtol": -1}, "rtol must be a finite number, at least 0, got -1"), ({"rtol": np.nan}, "rtol must be .*, got nan"),
+                           ({"rtol": "a"}, "rtol must be .*, got 'a'"), ({"directions": 2.5}, "directions must be a whole number, at least 1, got 2.5"),
+                           ({"directions": 0}, "directions must be .*, got 0"), ({"seed": -1}, "seed must be a whole number, at least 0, got -1")]:
+            with pytest.raises(ValueError, match=said):
+                tw.debugging.check_gradients(tw.reduce_sum(w), [w], session, **more)
     with pytest.raises(ValueError, match="needs a session"):
         tw.debugging.check_gradients(tw.reduce_sum(w))
     with pytest.raises(TypeError, match="expected a Session"):

@@ -278,6 +278,15 @@ def test_what_is_refused():
             tw.debugging.compare_runs(a, empty, y)
         with pytest.raises(TypeError, match="must be a Session, a ConfigProto or the name of a device, got 3"):
             tw.debugging.compare_runs(a, 3, y)
+        for more, said in [({"rtol": -1}, "rtol must be a finite number, at least 0, got -1"), ({"atol": np.nan}, "atol must be .*, got nan"),
+                           ({"rtol": "a"}, "rtol must be .*, got 'a'"), ({"most_bytes": -5}, "most_bytes must be a whole number, at least 0, got -5"),
+                           ({"most_bytes": 1.5}, "most_bytes must be .*, got 1.5"),
+                           ({"options": (None,)}, "options must be RunOptions, or a pair of them, one for each way, got a tuple of 1")]:
+            with pytest.raises(ValueError, match=said):
+                tw.debugging.compare_runs(a, ONE_THREAD, y, **more)
+        for options in ("x", (None, 3)):
+            with pytest.raises(TypeError, match="options must be RunOptions, or a pair of them, one for each way, got"):
+                tw.debugging.compare_runs(a, ONE_THREAD, y, options=options)
         with pytest.raises(TypeError, match="expected a Session, got a str"):
             tw.debugging.compare_runs("a", a, y)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,12 @@ import numpy as np
 
 from thalweg import errors
 from thalweg.debugger import steps
+from thalweg.debugger.numbers import checked_count, checked_tolerance
 from thalweg.debugger.repeatable import RepeatableStep, line_of
 from thalweg.graph.ops import convert_to_tensor
 from thalweg.graph.tensor import IndexedSlices, Tensor
 from thalweg.operations.gradient_ops import gradients
+from thalweg.variables.partitioners import PartitionedVariable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -118,17 +121,17 @@ def check_gradients(loss: TensorLike, xs: Sequence[Any] | None = None, session: 
     loss : tensor
         Of any real type and shape; its elements are added up.
     xs : list of variables and tensors, optional
-        By default, the trainable variables that the loss needs.
+        By default, the trainable variables that the loss needs. A partitioned variable stands for its parts.
     session : Session, optional
         By default, the default one.
     feed_dict : dict, optional
     directions : int
-        How many directions each of xs is moved along.
+        How many directions each of xs is moved along; at least 1.
     rtol : float, optional
         How far the two may be apart, beside what rounding and curvature explain. By default ten times the root of what the coarsest type between
         xs and loss resolves: 3.5e-3 of float32, 1.5e-7 of float64.
     seed : int
-        Of the directions.
+        Of the directions; at least 0.
     options : RunOptions, optional
 
     Returns
@@ -140,7 +143,8 @@ def check_gradients(loss: TensorLike, xs: Sequence[Any] | None = None, session: 
     Raises
     ------
     ValueError
-        No session, nothing to check, a loss or x that is no real floating-point number, or a loss that is random within loops or branches.
+        A number out of its bounds, no session, nothing to check, a loss or x that is no real floating-point number, or a loss that is random within
+        loops or branches.
 
     Examples
     --------
@@ -156,6 +160,7 @@ def check_gradients(loss: TensorLike, xs: Sequence[Any] | None = None, session: 
     (True, False, 'Identity')
     """
     from thalweg.graph.default_session import get_default_session
+    directions, seed, rtol = checked_count("directions", directions, 1), checked_count("seed", seed, 0), checked_tolerance("rtol", rtol)
     session = session or get_default_session()
     if session is None:
         raise ValueError("check_gradients needs a session: give one, or make one the default")
@@ -187,7 +192,8 @@ def _sources(loss, xs, session, feed_dict):
         variables = session.graph.get_collection("trainable_variables")
         xs = [v for v in variables if v.op in set(needed) and v.dtype.is_floating]
     found = []
-    for x in xs if isinstance(xs, (list, tuple)) else [xs]:
+    given = xs if isinstance(xs, (list, tuple)) else [xs]
+    for x in itertools.chain.from_iterable(x if isinstance(x, PartitionedVariable) else [x] for x in given):
         op = getattr(x, "op", None)
         if op is not None and op.type in steps.VARIABLES:
             found.append(_Source(x, op.name, op, list(op.outputs)))
@@ -259,7 +265,7 @@ class _Checker:
         size = size if size > 0 and math.isfinite(size) else 1.0
         dense = _dense(slope, value.shape)
         length = float(np.sqrt(np.sum(np.square(dense)))) if dense is not None else 0.0
-        for number in range(max(self.directions, 1)):
+        for number in range(self.directions):
             signs = self.random.choice([-1.0, 1.0], value.shape) * self.random.uniform(0.5, 1.5, value.shape)
             if number == 0 and length > 0 and math.isfinite(length):
                 # Random signs beside it, so that elements which it misses count, too.

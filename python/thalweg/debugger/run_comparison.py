@@ -11,6 +11,7 @@ import numpy as np
 from thalweg import dtypes
 from thalweg.debugger import steps
 from thalweg.debugger.array_differences import ValueDifference, difference
+from thalweg.debugger.numbers import checked_count, checked_tolerance
 from thalweg.debugger.recorder import Recorder
 from thalweg.debugger.repeatable import RepeatableStep, line_of
 from thalweg.graph.device_specs import DeviceSpec
@@ -122,7 +123,7 @@ def compare_runs(a: Session, b: Session | ConfigProto | str, fetches: Fetches, f
     Raises
     ------
     ValueError
-        A device that is not there, a graph that lacks a node, or a variable of another shape or type.
+        A number out of its bounds, a device that is not there, a graph that lacks a node, or a variable of another shape or type.
 
     Examples
     --------
@@ -136,7 +137,14 @@ def compare_runs(a: Session, b: Session | ConfigProto | str, fetches: Fetches, f
     >>> shared.ok, unshared.ok, unshared.first.op.type
     (True, False, 'RandomStandardNormal')
     """
+    rtol, atol = checked_tolerance("rtol", rtol), checked_tolerance("atol", atol)
+    most_bytes = checked_count("most_bytes", most_bytes, 0)
     both = options if isinstance(options, tuple) else (options, options)
+    if len(both) != 2:
+        raise ValueError(f"options must be RunOptions, or a pair of them, one for each way, got a tuple of {len(both)}")
+    for one in both:
+        if one is not None and not hasattr(one, "SerializeToString"):
+            raise TypeError(f"options must be RunOptions, or a pair of them, one for each way, got {one!r}")
     other, is_ours = _session_of(b, a)
     try:
         return _Comparison(a, other, fetches, feed_dict, both, (rtol, atol), most_bytes).compare(share_random, not is_ours)
