@@ -171,6 +171,18 @@ def test_a_wrong_gradient_in_a_loop_names_what_enters_it():
     assert "Enter" in {op.type for op in found.operations}
 
 
+def test_a_loss_that_is_no_number_says_where():
+    w = tw.get_variable("w", initializer=[-1.0, 2.0])
+    found = check(tw.reduce_sum(tw.tanh(tw.log(w, name="log"))), [w])
+    assert not found.ok and found.path == [] and found.operations == []
+    assert "the loss is NaN at Log 'log' (created at " in str(found) and "goes wrong" not in str(found), str(found)
+    looped = tw.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, tw.sqrt(h)), [0, w], name="while")[1]
+    assert "the loss is NaN at Exit 'while/Exit" in str(check(tw.reduce_sum(looped), [w]))
+    assert "the loss is infinite at Mul 'large'" in str(check(tw.reduce_sum(tw.multiply(w, 3e38, name="large")), [w]))
+    x = tw.placeholder(tw.float32, [2], name="x")
+    assert "the loss is NaN at Mul 'product'" in str(check(tw.reduce_sum(tw.multiply(w, x, name="product")), [w], {x: [np.nan, 1]}))
+
+
 @pytest.mark.parametrize("factor", [1.0, -1.0])
 def test_what_is_not_known_is_not_ok(factor):
     @tw.custom_gradient

@@ -165,6 +165,19 @@ def test_a_difference_that_vanishes_on_the_way():
         assert tw.debugging.compare_runs(a, b, y, {"x:0": [-1.0, 1, 2, 3]}).first.op.name == "bad"
 
 
+@pytest.mark.parametrize(("other_type", "said"), [(None, "the graph of the other way has no such node"),
+                                                  (tw.float64, "float32 in the first graph, float64 in the other")])
+def test_a_node_that_the_other_graph_lacks(other_type, said):
+    with tw.Graph().as_default() as other:
+        if other_type is not None:
+            tw.tanh(tw.constant([1.0, 2.0], other_type), name="tanh")
+        tw.identity(tw.constant([1.0, 2.0]), name="y")
+    y = tw.identity(tw.tanh(tw.constant([1.0, 2.0]), name="tanh"), name="y")
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        found = tw.debugging.compare_runs(a, b, y)
+    assert found.first.op.name == "tanh" and said in str(found) and "Identity 'y:0', which reads it: 2 of 2 elements" in str(found), str(found)
+
+
 @pytest.mark.parametrize("resource", [False, True])
 def test_variables_after_the_step(resource):
     """Nothing is fetched: what the step leaves behind differs, and the update is to blame."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from thalweg.graph.tensor import Operation
     from thalweg.messages import RunOptions
 
+_FETCHED_AT_ONCE = 64  # tensors, where each is looked at once
 _SHRINKS = (1.0, 0.5, 0.25)  # of the first step: the two that agree best count
 
 
@@ -73,12 +74,14 @@ class GradientCheck:
     """What check_gradients has found.
 
     `gradients` has for each variable its worst direction. Where one is wrong, `path` leads from the worst variable towards the loss, as long as
-    gradients are wrong, and `operations` are those behind its last step: what they give has the right gradient, what they read has not.
+    gradients are wrong, and `operations` are those behind its last step: what they give has the right gradient, what they read has not. A loss that
+    is NaN or infinite has no gradients: `not_finite` says where that begins, and there is no path.
     """
 
     gradients: list[CheckedGradient]
     path: list[Operation] = dataclasses.field(default_factory=list)
     operations: list[Operation] = dataclasses.field(default_factory=list)
+    not_finite: str = ""  # where the loss itself is no number
 
     @property
     def ok(self) -> bool:
@@ -92,6 +95,8 @@ class GradientCheck:
 
     def __str__(self) -> str:
         lines = [str(one) for one in sorted(self.gradients, key=_badness, reverse=True)]
+        if self.not_finite:
+            lines.append(self.not_finite)
         if self.path:
             lines.append("wrong from the variable on: " + " -> ".join(op.name for op in self.path))
         if any(not one.is_known for one in self.gradients):
@@ -225,11 +230,42 @@ class _Checker:
     def check(self) -> GradientCheck:
         self.step.refuse_unless_repeatable(self.loss, "check_gradients")
         found = self._check_all(self.sources)
-        report = GradientCheck(found)
-        if any(one.is_wrong for one in found):
+        report = GradientCheck(found, not_finite=self._not_finite())
+        if not report.not_finite and any(one.is_wrong for one in found):
             worst = self.sources[found.index(report.worst)]
             report.path, report.operations = self._where(worst)
         return report
+
+    def _not_finite(self):
+        """Where the loss becomes NaN or infinite, as a sentence; "" where it does not."""
+        loss = np.asarray(self.step.run(self.loss), np.float64)
+        if np.all(np.isfinite(loss)):
+            return ""
+        is_bad, said = (np.isnan, "NaN") if np.any(np.isnan(loss)) else (np.isinf, "infinite")
+        tensors = [x for op in self.step.ops for x in op.outputs if self._can_be_moved(x)]
+        bad = {self.loss}
+        for begin in range(0, len(tensors), _FETCHED_AT_ONCE):
+            some = tensors[begin:begin + _FETCHED_AT_ONCE]
+            bad.update(x for x, value in zip(some, self.step.run(some)) if np.any(is_bad(np.asarray(value, np.float64))))
+        here, seen = self.loss.op, set()
+        while here not in seen:
+            seen.add(here)
+            here = next((x.op for x in self._nearest(here) if x in bad), here)
+        return f"the loss is {said} at {here.type} '{here.name}'" + (f" (created at {line_of(here)})" if line_of(here) else "")
+
+    def _nearest(self, op):
+        """The nearest tensors that an operation is computed from and that can be fetched: before loops and branches."""
+        found, waiting, seen = [], list(op.inputs), set()
+        while waiting:
+            x = waiting.pop(0)
+            if x in seen or x.op not in self.step.nesting:
+                continue
+            seen.add(x)
+            if self._can_be_moved(x):
+                found.append(x)
+            elif self.step.nesting[x.op] > 0 or not steps.has_value(x):
+                waiting.extend(x.op.inputs)
+        return found
 
     def _check_all(self, sources: Sequence[_Source]) -> list[CheckedGradient]:
         symbolic = self._gradients([s.x for s in sources])

@@ -233,6 +233,12 @@ class _Comparison:
             return False
         return there.dtype == x.dtype
 
+    def _how_missing(self, x):
+        try:
+            return f"{x.dtype.name} in the first graph, {self.b.graph.as_graph_element(x.name).dtype.name} in the other"
+        except (KeyError, ValueError):
+            return "the graph of the other way has no such node"
+
     # ---- values ----
     def compare(self, share_random: bool, restores_b: bool) -> RunComparison:
         try:
@@ -365,6 +371,10 @@ class _Comparison:
 
     # ---- the node ----
     def _named(self, op, tensor, found):
+        missing = next((x for x in op.inputs if x not in self.a.feeds and not self._is_in_both(x)), None)
+        if missing is not None:
+            note = f"{op.type} '{tensor}', which reads it: {found}"
+            return DifferingNode(missing.op, missing.name, ValueDifference(self._how_missing(missing)), note=note)
         inside = self._inside(op)
         if not inside:
             return DifferingNode(op, tensor, found, note=self._note_of(op, tensor))
