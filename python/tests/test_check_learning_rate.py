@@ -158,6 +158,19 @@ def test_a_tensor_that_is_no_learning_rate_is_refused():
             check(step, learning_rate=rate)
 
 
+def test_a_rate_in_a_loop_is_refused():
+    w = tw.get_variable("w", initializer=[1.0], use_resource=True)
+    rates = []
+
+    def body(i):
+        rates.append(tw.constant(0.5, name="rate"))
+        with tw.control_dependencies([w.assign_sub([1.0] * rates[-1], read_value=False)]):
+            return i + 1
+    looped = tw.while_loop(lambda i: i < 2, body, [0], name="while")
+    with pytest.raises(ValueError, match="the learning rate 'while/rate:0' lies in a loop, where nothing can be fed: make it outside of the loop"):
+        check(looped, learning_rate=rates[-1])
+
+
 def test_what_is_refused():
     w = tw.get_variable("w", initializer=[1.0])
     with tw.Session() as session:

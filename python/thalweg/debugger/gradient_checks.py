@@ -101,7 +101,8 @@ class GradientCheck:
             lines.append("wrong from the variable on: " + " -> ".join(op.name for op in self.path))
         if any(not one.is_known for one in self.gradients):
             lines.append("not known: rounding of the loss, or its curvature, hides so small a derivative; what would tell is a graph of float64, or "
-                         "a loss without large terms that do not depend on the variable")
+                         "a loss without large terms that do not depend on the variable; leave one out of xs that must be 0, as of a bias that is "
+                         "normalized away")
         lines += [f"the gradient goes wrong in {op.type} '{op.name}'" + (f" (created at {line_of(op)})" if line_of(op) else "")
                   for op in self.operations]
         return "\n".join(lines)
