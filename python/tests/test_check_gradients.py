@@ -136,6 +136,28 @@ def test_dropout_is_drawn_once_and_loops_have_gradients():
     assert found.ok and found.gradients[0].is_known, str(found)
 
 
+def test_random_operations_in_loops_and_branches_are_refused():
+    w = tw.get_variable("w", initializer=np.linspace(1, 2, 50, dtype=np.float32))
+    refused = " another value in each run: check_gradients needs a loss 'loss.*:0' that is the same for the same variables$"
+    looped = tw.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, tw.nn.dropout(h * w, 0.5)), [0, w], name="while")[1]
+    with pytest.raises(ValueError, match=f"^random operation 'while/dropout/.*' in a loop gives{refused}"):
+        check(tw.reduce_sum(looped, name="loss"))
+    branched = tw.cond(w[0] > 0, lambda: tw.nn.dropout(w, 0.5), lambda: w, name="cond")
+    with pytest.raises(ValueError, match=f"^random operation 'cond/dropout/.*' in a branch gives{refused}"):
+        check(tw.reduce_sum(branched, name="loss"))
+    assert check(tw.reduce_sum(tw.cond(w[0] < 0, lambda: tw.nn.dropout(w, 0.5), lambda: w))).ok  # what is not taken is not random
+
+
+def test_a_recurrent_network_with_dropout_is_refused():
+    x = tw.constant(normal(4, 5, 3))
+    cell = tw.nn.rnn_cell.BasicLSTMCell(4)
+    plain = tw.nn.dynamic_rnn(cell, x, dtype=tw.float32)[0]
+    assert check(tw.reduce_sum(plain)).ok
+    dropped = tw.nn.dynamic_rnn(tw.nn.rnn_cell.DropoutWrapper(cell, output_keep_prob=0.5), x, dtype=tw.float32)[0]
+    with pytest.raises(ValueError, match="random operation '.*rnn.*' in a loop gives another value in each run"):
+        check(tw.reduce_sum(dropped))
+
+
 def test_a_wrong_gradient_in_a_loop_names_what_enters_it():
     w = tw.get_variable("w", initializer=normal(8))
     h = tw.identity(tw.exp(w, name="before"), name="entering")
@@ -147,6 +169,38 @@ def test_a_wrong_gradient_in_a_loop_names_what_enters_it():
     found = check(tw.reduce_sum(tw.identity(looped, name="after")))
     assert not found.ok and found.path[-1].name == "entering", str(found)
     assert "Enter" in {op.type for op in found.operations}
+
+
+def test_a_loss_that_is_no_number_says_where():
+    w = tw.get_variable("w", initializer=[-1.0, 2.0])
+    found = check(tw.reduce_sum(tw.tanh(tw.log(w, name="log"))), [w])
+    assert not found.ok and found.path == [] and found.operations == []
+    assert "the loss is NaN at Log 'log' (created at " in str(found) and "goes wrong" not in str(found), str(found)
+    looped = tw.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, tw.sqrt(h)), [0, w], name="while")[1]
+    assert "the loss is NaN at Exit 'while/Exit" in str(check(tw.reduce_sum(looped), [w]))
+    assert "the loss is infinite at Mul 'large'" in str(check(tw.reduce_sum(tw.multiply(w, 3e38, name="large")), [w]))
+    x = tw.placeholder(tw.float32, [2], name="x")
+    assert "the loss is NaN at Mul 'product'" in str(check(tw.reduce_sum(tw.multiply(w, x, name="product")), [w], {x: [np.nan, 1]}))
+
+
+@pytest.mark.parametrize("factor", [1.0, -1.0])
+def test_what_is_not_known_is_not_ok(factor):
+    @tw.custom_gradient
+    def squared(x):
+        return x * x, lambda dy: factor * dy * 2.0 * x
+    w = tw.get_variable("w", initializer=[0.5, 1.0, 1.5])
+    found = check(tw.reduce_sum(squared(w)) + 1e5, [w])
+    assert not found.ok and not found.gradients[0].ok and not found.gradients[0].is_wrong and found.path == [], str(found)
+    assert "not known: rounding of the loss" in str(found) and "a graph of float64" in str(found)
+    assert check(tw.reduce_sum(squared(w)), [w]).ok is (factor == 1.0)
+
+
+def test_parts_of_a_partitioned_variable():
+    w = tw.get_variable("w", [6, 2], partitioner=tw.fixed_size_partitioner(2), initializer=tw.ones_initializer())
+    loss = tw.reduce_sum(tw.square(tw.convert_to_tensor(w)))
+    for xs in (w, [w]):
+        found = check(loss, xs)
+        assert found.ok and [one.name for one in found.gradients] == ["w/part_0", "w/part_1"], str(found)
 
 
 def test_no_path_is_a_gradient_of_zero():
@@ -184,6 +238,11 @@ def test_what_is_refused():
             tw.debugging.check_gradients(tw.reduce_sum(w), ["w"], session)
         with pytest.raises(ValueError, match="'.*:0' is int32"):
             tw.debugging.check_gradients(tw.reduce_sum(w), [tw.constant(1)], session)
+        for more, said in [({"rtol": -1}, "rtol must be a finite number, at least 0, got -1"), ({"rtol": np.nan}, "rtol must be .*, got nan"),
+                           ({"rtol": "a"}, "rtol must be .*, got 'a'"), ({"directions": 2.5}, "directions must be a whole number, at least 1, got 2.5"),
+                           ({"directions": 0}, "directions must be .*, got 0"), ({"seed": -1}, "seed must be a whole number, at least 0, got -1")]:
+            with pytest.raises(ValueError, match=said):
+                tw.debugging.check_gradients(tw.reduce_sum(w), [w], session, **more)
     with pytest.raises(ValueError, match="needs a session"):
         tw.debugging.check_gradients(tw.reduce_sum(w))
     with pytest.raises(TypeError, match="expected a Session"):

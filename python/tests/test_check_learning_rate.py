@@ -101,6 +101,76 @@ def test_dropout_is_drawn_once():
     assert check(tw.train.GradientDescentOptimizer(0.1).minimize(loss), loss=loss).ok
 
 
+def test_a_loss_that_is_random_in_a_loop_is_refused():
+    w = tw.get_variable("w", initializer=np.linspace(1, 2, 50, dtype=np.float32))
+    looped = tw.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, tw.nn.dropout(h * w, 0.5)), [0, w], name="while")[1]
+    loss = tw.reduce_sum(looped, name="loss")
+    step = tw.train.GradientDescentOptimizer(0.1).minimize(loss)
+    with pytest.raises(ValueError, match="random operation 'while/dropout/.*' in a loop gives another value in each run: check_learning_rate_zero needs"):
+        check(step, loss=loss)
+    assert check(step).ok  # the variables stay, whatever is drawn
+
+
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize("scope", ["", "scope/"])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_rows_of_an_embedding_alone(name, scope, resource):
+    w = tw.get_variable("layer/w", initializer=[[1.0, 2.0], [3.0, 4.0]], use_resource=resource)
+    loss = tw.reduce_sum(tw.square(tw.gather(w, [0])))
+    with tw.name_scope(scope or None):
+        step = OPTIMIZERS[name](0.1).minimize(loss)
+    found = check(step, loss=loss)
+    assert found.ok and {one.kind for one in found.set_apart} <= {"optimizer"}, str(found)
+    assert [x.op.type for x in found.learning_rates] == ["Const"] and ("learning_rate" in str(found) or "/lr:0" in str(found)), str(found)
+    decayed = tw.group(step, tw.scatter_sub(w, [1], tw.gather(w, [1]) * 0.5))
+    assert [one.name for one in check(decayed).changed] == ["layer/w"]
+
+
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize("rate_is", ["number", "outside", "placeholder"])
+def test_a_step_in_a_branch(rate_is, resource):
+    w = tw.get_variable("w", initializer=[1.0, 2.0], use_resource=resource)
+    rate = {"number": 0.1, "outside": tw.multiply(0.5, 0.5, name="rate"), "placeholder": tw.placeholder(tw.float32, [])}[rate_is]
+    loss = tw.reduce_sum(w * w)
+    step = tw.cond(w[0] > 0, lambda: tw.train.GradientDescentOptimizer(rate).minimize(loss), lambda: tw.no_op())
+    found = check(step, {rate: 0.5} if rate_is == "placeholder" else None, loss=loss)
+    assert found.ok and found.unchanged == 1 and len(found.learning_rates) == 1, str(found)
+    drift = tw.cond(w[0] > 0, lambda: tw.assign_sub(w, w * 0.5, name="drift").op, lambda: tw.no_op())
+    found = check([step, drift], {rate: 0.5} if rate_is == "placeholder" else None)
+    assert [one.name for one in found.changed] == ["w"] and any("drift" in op.name for op in found.changed[0].operations), str(found)
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_ftrl_has_no_rate_of_zero(sparse, given):
+    w = tw.get_variable("w", initializer=[[1.0, 2.0]])
+    rate = tw.constant(0.5, name="rate")
+    step = tw.train.FtrlOptimizer(rate).minimize(tw.reduce_sum(tw.square(tw.gather(w, [0]) if sparse else w)))
+    with pytest.raises(ValueError, match="ApplyFtrl.* 'Ftrl/update_w.*' divides by its learning rate '.*', so that 0 is no rate there"):
+        check(step, learning_rate=rate if given else None)
+
+
+def test_a_tensor_that_is_no_learning_rate_is_refused():
+    w = tw.get_variable("w", initializer=[1.0])
+    step = tw.train.GradientDescentOptimizer(0.1).minimize(w * w)
+    for rate in (tw.constant(3.0, name="other"), tw.constant(3, name="other")):
+        with pytest.raises(ValueError, match="'other.*:0' is no learning rate of the step: no operation that changes a variable is computed from it"):
+            check(step, learning_rate=rate)
+
+
+def test_a_rate_in_a_loop_is_refused():
+    w = tw.get_variable("w", initializer=[1.0], use_resource=True)
+    rates = []
+
+    def body(i):
+        rates.append(tw.constant(0.5, name="rate"))
+        with tw.control_dependencies([w.assign_sub([1.0] * rates[-1], read_value=False)]):
+            return i + 1
+    looped = tw.while_loop(lambda i: i < 2, body, [0], name="while")
+    with pytest.raises(ValueError, match="the learning rate 'while/rate:0' lies in a loop, where nothing can be fed: make it outside of the loop"):
+        check(looped, learning_rate=rates[-1])
+
+
 def test_what_is_refused():
     w = tw.get_variable("w", initializer=[1.0])
     with tw.Session() as session:

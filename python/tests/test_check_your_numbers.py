@@ -7,6 +7,9 @@ import re
 import subprocess
 import sys
 
+import pytest
+import thalweg as tw
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
@@ -34,3 +37,15 @@ def test_each_block(tmp_path, monkeypatch):
             said = done.stdout
     names["session"].close()
     assert [language for language, _ in blocks].count("text") == 7
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_random_operations_of_a_model_differ_unless_they_have_seeds(tmp_path, seed):
+    with tw.Graph().as_default(), tw.Session() as session:
+        tw.set_random_seed(seed)
+        x = tw.placeholder(tw.float32, [None, 4], name="x")
+        tw.saved_model.simple_save(session, str(tmp_path / "model"), {"x": x}, {"y": x + tw.random_normal([4])})
+    done = subprocess.run([sys.executable, "-m", "thalweg", "verify", str(tmp_path / "model"), "--against", "threads=1"], capture_output=True, text=True,
+                          timeout=120)
+    assert done.returncode == (1 if seed is None else 0), done.stdout + done.stderr
+    assert seed is not None or done.stdout.startswith("first difference: RandomStandardNormal 'random_normal/RandomStandardNormal:0'"), done.stdout

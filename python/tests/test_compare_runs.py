@@ -63,9 +63,56 @@ def test_both_begin_from_the_variables_of_the_first(resource):
     y = tw.reduce_sum(w * 2.0)
     with tw.Session() as a, tw.Session() as b, tw.Session() as empty:
         a.run(w.initializer)
-        b.run([w.initializer, other.op])
-        assert tw.debugging.compare_runs(a, b, y).ok and tw.debugging.compare_runs(a, empty, y).ok
-        assert b.run(y) == empty.run(y) == 6
+        b.run(w.initializer)
+        b.run(other.op)
+        same, given = tw.debugging.compare_runs(a, b, y), tw.debugging.compare_runs(a, empty, y)
+        assert same.ok and not same.notes and given.ok
+        assert b.run(y) == 22 and a.run(y) == empty.run(y) == 6  # a variable that had no value keeps what it was given
+        assert str(given).endswith("note: had no value in the other session and have one now: w")
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_the_other_session_keeps_its_variables_after_errors(resource):
+    w = tw.get_variable("w", initializer=[1.0, 2.0], use_resource=resource)
+    y = tw.check_numerics(tw.log(w), "negative")
+    with tw.Session() as a, tw.Session() as b:
+        a.run(w.initializer)
+        b.run(w.initializer)
+        b.run(w.assign([5.0, 6.0]).op)
+        a.run(w.assign([-1.0, 1.0]).op)
+        with pytest.raises(tw.errors.InvalidArgumentError, match="negative"):
+            tw.debugging.compare_runs(a, b, y)
+        assert b.run(w).tolist() == [5, 6] and a.run(w).tolist() == [-1, 1]
+        # Also where random operations fail, before anything is compared.
+        with tw.control_dependencies([y]):
+            noise = tw.random_normal([2])
+        with pytest.raises(tw.errors.InvalidArgumentError, match="negative"):
+            tw.debugging.compare_runs(a, b, w + noise)
+        assert b.run(w).tolist() == [5, 6]
+
+
+@pytest.mark.parametrize("has_value", [False, True])
+def test_a_variable_of_another_shape_is_refused(has_value):
+    with tw.Graph().as_default() as other:
+        w = tw.Variable([1.0, 2.0, 3.0], name="w", validate_shape=not has_value)
+        begin = w.initializer
+        tw.identity(w, name="y")
+    w = tw.Variable([1.0, 2.0], name="w")
+    y = tw.identity(w, name="y")
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        a.run(w.initializer)
+        if has_value:
+            b.run(begin)
+        with pytest.raises(ValueError, match=r"the variable 'w' is float32 \[2\] in the first session and float32 [(\[]3,?[)\]] in the other"):
+            tw.debugging.compare_runs(a, b, y)
+        assert not has_value or b.run("w:0").tolist() == [1, 2, 3]
+
+
+def test_a_variable_that_the_step_gives_a_value():
+    w = tw.get_variable("w", initializer=[1.0])
+    with tw.Session() as a, tw.Session() as b:
+        found = tw.debugging.compare_runs(a, b, w.initializer)
+    assert found.notes == [f"had no value in {which} session and have one now: w" for which in ("the first", "the other")]
 
 
 def test_tasks_of_a_cluster():
@@ -118,6 +165,19 @@ def test_a_difference_that_vanishes_on_the_way():
         assert tw.debugging.compare_runs(a, b, y, {"x:0": [-1.0, 1, 2, 3]}).first.op.name == "bad"
 
 
+@pytest.mark.parametrize(("other_type", "said"), [(None, "the graph of the other way has no such node"),
+                                                  (tw.float64, "float32 in the first graph, float64 in the other")])
+def test_a_node_that_the_other_graph_lacks(other_type, said):
+    with tw.Graph().as_default() as other:
+        if other_type is not None:
+            tw.tanh(tw.constant([1.0, 2.0], other_type), name="tanh")
+        tw.identity(tw.constant([1.0, 2.0]), name="y")
+    y = tw.identity(tw.tanh(tw.constant([1.0, 2.0]), name="tanh"), name="y")
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        found = tw.debugging.compare_runs(a, b, y)
+    assert found.first.op.name == "tanh" and said in str(found) and "Identity 'y:0', which reads it: 2 of 2 elements" in str(found), str(found)
+
+
 @pytest.mark.parametrize("resource", [False, True])
 def test_variables_after_the_step(resource):
     """Nothing is fetched: what the step leaves behind differs, and the update is to blame."""
@@ -144,14 +204,25 @@ def test_random_operations():
     assert compare(ONE_THREAD, seeded, share_random=False).ok
 
 
-@pytest.mark.parametrize("where", ["loop", "branch"])
+def test_random_operations_in_a_branch_cannot_be_shared():
+    y = tw.cond(tw.constant(True), lambda: tw.random_normal([3], name="noise"), lambda: tw.zeros([3]), name="cond")
+    found = compare(ONE_THREAD, [y, y])
+    if found.ok:  # two generators, each asked once
+        with tw.Session() as session:
+            session.run(y)
+            found = tw.debugging.compare_runs(session, ONE_THREAD, y)
+    assert not found.ok and len(found.notes) == 1, str(found)
+    assert found.notes[0].startswith("random operation 'cond/noise") and "in a branch gives another value in each run, and cannot be shared" in found.notes[0]
+
+
+@pytest.mark.parametrize("where", ["loop", "branch", "overtaking"])
 def test_control_flow(where):
     def build(slope):
         x = tw.placeholder(tw.float32, [3], name="x")
-        if where == "loop":
+        if where != "branch":
             # Only what is below 0 is changed, as from the third iteration on.
             h = tw.while_loop(lambda i, h: i < 6, lambda i, h: (i + 1, tw.nn.leaky_relu(tw.subtract(h, 1.0, name="less"), slope, name="bad")),
-                              [0, x], name="while")[1]
+                              [0, x], name="while", parallel_iterations=1 if where == "loop" else 10)[1]
         else:
             h = tw.cond(x[0] > 0, lambda: tw.nn.leaky_relu(-x, slope, name="bad"), lambda: x, name="cond")
         return tw.identity(h, name="out")
@@ -162,8 +233,25 @@ def test_control_flow(where):
         assert tw.debugging.compare_runs(a, a, y, {"x:0": [2.5, 1, 2]}).ok
         found = tw.debugging.compare_runs(a, b, y, {"x:0": [2.5, 2.5, 2.5]})
         assert not found.ok and found.first.op.name.endswith("/bad"), str(found)
-        assert found.first.iteration == (2 if where == "loop" else 0), str(found)
-        assert where in ("branch",) or found.first.loop.startswith("while") and "in iteration 2 of the loop 'while" in str(found)
+        said = {"loop": "in iteration 2 of the loop 'while", "overtaking": "in some iteration of the loop 'while", "branch": "in the branch 'cond'"}
+        assert found.first.iteration == (2 if where == "loop" else None) and said[where] in str(found), str(found)
+        assert bool(found.first.loop) == (where != "branch") and found.first.branch == ("cond" if where == "branch" else "")
+
+
+def test_iterations_that_may_run_at_once_are_compared_in_any_order():
+    """Values that are told in another order, and that are only nearly the same, are no difference."""
+    def build(factor, slope):
+        def body(i, h):
+            x = tw.multiply(tw.cast(i, tw.float32), factor, name="times")
+            return i + 1, h + tw.nn.leaky_relu(x - 5.5, slope, name="bad")
+        return tw.identity(tw.while_loop(lambda i, h: i < 8, body, [0, 0.0], name="while")[1], name="out")
+    with tw.Graph().as_default() as other:
+        build(1.000001, 0.2)
+    y = build(1.0, 0.1)
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        for _ in range(5):
+            found = tw.debugging.compare_runs(a, b, y)
+            assert found.first.op.name == "while/bad" and found.first.iteration is None, str(found)
 
 
 def test_a_loop_in_a_loop_is_named():
@@ -178,7 +266,7 @@ def test_a_loop_in_a_loop_is_named():
     y = build(0.1)
     with tw.Session() as a, tw.Session(graph=other) as b:
         found = tw.debugging.compare_runs(a, b, y, {"x:0": 1.0})
-        assert found.first.iteration is None and "outer" in found.first.loop, str(found)
+        assert found.first.iteration is None and "outer" in found.first.loop and not found.first.branch, str(found)
 
 
 def test_tolerances():
@@ -203,6 +291,15 @@ def test_what_is_refused():
             tw.debugging.compare_runs(a, empty, y)
         with pytest.raises(TypeError, match="must be a Session, a ConfigProto or the name of a device, got 3"):
             tw.debugging.compare_runs(a, 3, y)
+        for more, said in [({"rtol": -1}, "rtol must be a finite number, at least 0, got -1"), ({"atol": np.nan}, "atol must be .*, got nan"),
+                           ({"rtol": "a"}, "rtol must be .*, got 'a'"), ({"most_bytes": -5}, "most_bytes must be a whole number, at least 0, got -5"),
+                           ({"most_bytes": 1.5}, "most_bytes must be .*, got 1.5"),
+                           ({"options": (None,)}, "options must be RunOptions, or a pair of them, one for each way, got a tuple of 1")]:
+            with pytest.raises(ValueError, match=said):
+                tw.debugging.compare_runs(a, ONE_THREAD, y, **more)
+        for options in ("x", (None, 3)):
+            with pytest.raises(TypeError, match="options must be RunOptions, or a pair of them, one for each way, got"):
+                tw.debugging.compare_runs(a, ONE_THREAD, y, options=options)
         with pytest.raises(TypeError, match="expected a Session, got a str"):
             tw.debugging.compare_runs("a", a, y)
 

@@ -67,7 +67,7 @@ def test_bools_and_complex_numbers_and_nothing():
 
 
 def test_iterations_of_a_loop_and_the_branch_that_is_taken():
-    h = tw.while_loop(lambda i, h: i < 3, lambda i, h: (i + 1, tw.multiply(h, 2.0, name="twice")), [0, 1.0])[1]
+    h = tw.while_loop(lambda i, h: i < 3, lambda i, h: (i + 1, tw.multiply(h, 2.0, name="twice")), [0, 1.0], parallel_iterations=1)[1]
     y = tw.cond(h > 3.0, lambda: tw.negative(h, name="taken"), lambda: tw.sqrt(h, name="not_taken"))
     with tw.Session() as session:
         found = tw.debugging.tensor_statistics(session, y)
@@ -75,6 +75,23 @@ def test_iterations_of_a_loop_and_the_branch_that_is_taken():
     names = [row.tensor for row in found.rows]
     assert any(name.endswith("/taken:0") for name in names) and not any("not_taken" in name for name in names)
     assert "twice:0 #2" in str(found)
+
+
+@pytest.mark.parametrize("place", ["body", "branch", "inner"])
+def test_iterations_that_may_run_at_once_have_no_number(place):
+    def tenfold(i):
+        if place == "branch":
+            return tw.cond(i >= 0, lambda: tw.multiply(i, 10, name="tenfold"), lambda: i)
+        if place == "inner":
+            return tw.while_loop(lambda j, x: j < 1, lambda j, x: (j + 1, tw.multiply(i, 10, name="tenfold")), [0, 0], parallel_iterations=1)[1]
+        return tw.multiply(i, 10, name="tenfold")
+    y = tw.while_loop(lambda i, h: i < 4, lambda i, h: (i + 1, h + tenfold(i)), [0, 0])[1]
+    with tw.Session() as session:
+        found = tw.debugging.tensor_statistics(session, tw.identity(y, name="y"))
+    rows = [row for row in found.rows if row.tensor.endswith("tenfold:0")]
+    assert sorted(row.mean for row in rows) == [0, 10, 20, 30] and {row.iteration for row in rows} == {None}
+    assert "tenfold:0 (some iteration)" in str(found) and "#" not in str(found)
+    assert found["y:0"].iteration == 0 and {row["iteration"] for row in json.loads(found.json())} == {0, None}
 
 
 def test_only_some():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,12 @@ import numpy as np
 
 from thalweg import errors
 from thalweg.debugger import steps
+from thalweg.debugger.numbers import checked_count, checked_tolerance
 from thalweg.debugger.repeatable import RepeatableStep, line_of
 from thalweg.graph.ops import convert_to_tensor
 from thalweg.graph.tensor import IndexedSlices, Tensor
 from thalweg.operations.gradient_ops import gradients
+from thalweg.variables.partitioners import PartitionedVariable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from thalweg.graph.tensor import Operation
     from thalweg.messages import RunOptions
 
+_FETCHED_AT_ONCE = 64  # tensors, where each is looked at once
 _SHRINKS = (1.0, 0.5, 0.25)  # of the first step: the two that agree best count
 
 
@@ -46,16 +50,21 @@ class CheckedGradient:
 
     @property
     def ok(self) -> bool:
-        """Whether the two agree. A derivative that is no finite number agrees with nothing."""
-        return self.difference <= self.tolerance * max(abs(self.symbolic), abs(self.numeric)) + self.noise
+        """Whether the two agree, and differences are fine enough to tell."""
+        return not self.is_wrong and self.is_known
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the two disagree. A derivative that is no finite number agrees with nothing."""
+        return not self.difference <= self.tolerance * max(abs(self.symbolic), abs(self.numeric)) + self.noise
 
     @property
     def is_known(self) -> bool:
         size = max(abs(self.symbolic), abs(self.numeric))
-        return not math.isfinite(self.noise) or self.noise <= 0.5 * size or size == 0
+        return self.is_wrong or self.noise <= 0.5 * size or size == 0
 
     def __str__(self) -> str:
-        said = "ok" if self.ok and self.is_known else "not known" if self.ok else "WRONG"
+        said = "WRONG" if self.is_wrong else "ok" if self.is_known else "not known"
         without = "" if self.is_connected else " (no path to the loss)"
         return f"{said:9}  {self.symbolic: .6g} by the gradient{without}, {self.numeric: .6g} +- {self.noise:.2g} by differences: {self.name}"
 
@@ -65,15 +74,18 @@ class GradientCheck:
     """What check_gradients has found.
 
     `gradients` has for each variable its worst direction. Where one is wrong, `path` leads from the worst variable towards the loss, as long as
-    gradients are wrong, and `operations` are those behind its last step: what they give has the right gradient, what they read has not.
+    gradients are wrong, and `operations` are those behind its last step: what they give has the right gradient, what they read has not. A loss that
+    is NaN or infinite has no gradients: `not_finite` says where that begins, and there is no path.
     """
 
     gradients: list[CheckedGradient]
     path: list[Operation] = dataclasses.field(default_factory=list)
     operations: list[Operation] = dataclasses.field(default_factory=list)
+    not_finite: str = ""  # where the loss itself is no number
 
     @property
     def ok(self) -> bool:
+        """Whether all gradients are known to be right."""
         return all(one.ok for one in self.gradients)
 
     @property
@@ -83,8 +95,14 @@ class GradientCheck:
 
     def __str__(self) -> str:
         lines = [str(one) for one in sorted(self.gradients, key=_badness, reverse=True)]
+        if self.not_finite:
+            lines.append(self.not_finite)
         if self.path:
             lines.append("wrong from the variable on: " + " -> ".join(op.name for op in self.path))
+        if any(not one.is_known for one in self.gradients):
+            lines.append("not known: rounding of the loss, or its curvature, hides so small a derivative; what would tell is a graph of float64, or "
+                         "a loss without large terms that do not depend on the variable; leave one out of xs that must be 0, as of a bias that is "
+                         "normalized away")
         lines += [f"the gradient goes wrong in {op.type} '{op.name}'" + (f" (created at {line_of(op)})" if line_of(op) else "")
                   for op in self.operations]
         return "\n".join(lines)
@@ -109,28 +127,30 @@ def check_gradients(loss: TensorLike, xs: Sequence[Any] | None = None, session: 
     loss : tensor
         Of any real type and shape; its elements are added up.
     xs : list of variables and tensors, optional
-        By default, the trainable variables that the loss needs.
+        By default, the trainable variables that the loss needs. A partitioned variable stands for its parts.
     session : Session, optional
         By default, the default one.
     feed_dict : dict, optional
     directions : int
-        How many directions each of xs is moved along.
+        How many directions each of xs is moved along; at least 1.
     rtol : float, optional
         How far the two may be apart, beside what rounding and curvature explain. By default ten times the root of what the coarsest type between
         xs and loss resolves: 3.5e-3 of float32, 1.5e-7 of float64.
     seed : int
-        Of the directions.
+        Of the directions; at least 0.
     options : RunOptions, optional
 
     Returns
     -------
     GradientCheck
-        Its `ok` says whether all agree; its text is a line a variable, the worst first, and where the gradient goes wrong.
+        Its `ok` says whether all agree, as far as differences can tell: none may be "not known". Its text is a line a variable, the worst first, and
+        where the gradient goes wrong.
 
     Raises
     ------
     ValueError
-        No session, nothing to check, or a loss or x that is no real floating-point number.
+        A number out of its bounds, no session, nothing to check, a loss or x that is no real floating-point number, or a loss that is random within
+        loops or branches.
 
     Examples
     --------
@@ -146,6 +166,7 @@ def check_gradients(loss: TensorLike, xs: Sequence[Any] | None = None, session: 
     (True, False, 'Identity')
     """
     from thalweg.graph.default_session import get_default_session
+    directions, seed, rtol = checked_count("directions", directions, 1), checked_count("seed", seed, 0), checked_tolerance("rtol", rtol)
     session = session or get_default_session()
     if session is None:
         raise ValueError("check_gradients needs a session: give one, or make one the default")
@@ -177,7 +198,8 @@ def _sources(loss, xs, session, feed_dict):
         variables = session.graph.get_collection("trainable_variables")
         xs = [v for v in variables if v.op in set(needed) and v.dtype.is_floating]
     found = []
-    for x in xs if isinstance(xs, (list, tuple)) else [xs]:
+    given = xs if isinstance(xs, (list, tuple)) else [xs]
+    for x in itertools.chain.from_iterable(x if isinstance(x, PartitionedVariable) else [x] for x in given):
         op = getattr(x, "op", None)
         if op is not None and op.type in steps.VARIABLES:
             found.append(_Source(x, op.name, op, list(op.outputs)))
@@ -207,12 +229,44 @@ class _Checker:
         self.random = np.random.RandomState(seed)
 
     def check(self) -> GradientCheck:
+        self.step.refuse_unless_repeatable(self.loss, "check_gradients")
         found = self._check_all(self.sources)
-        report = GradientCheck(found)
-        if not report.ok:
+        report = GradientCheck(found, not_finite=self._not_finite())
+        if not report.not_finite and any(one.is_wrong for one in found):
             worst = self.sources[found.index(report.worst)]
             report.path, report.operations = self._where(worst)
         return report
+
+    def _not_finite(self):
+        """Where the loss becomes NaN or infinite, as a sentence; "" where it does not."""
+        loss = np.asarray(self.step.run(self.loss), np.float64)
+        if np.all(np.isfinite(loss)):
+            return ""
+        is_bad, said = (np.isnan, "NaN") if np.any(np.isnan(loss)) else (np.isinf, "infinite")
+        tensors = [x for op in self.step.ops for x in op.outputs if self._can_be_moved(x)]
+        bad = {self.loss}
+        for begin in range(0, len(tensors), _FETCHED_AT_ONCE):
+            some = tensors[begin:begin + _FETCHED_AT_ONCE]
+            bad.update(x for x, value in zip(some, self.step.run(some)) if np.any(is_bad(np.asarray(value, np.float64))))
+        here, seen = self.loss.op, set()
+        while here not in seen:
+            seen.add(here)
+            here = next((x.op for x in self._nearest(here) if x in bad), here)
+        return f"the loss is {said} at {here.type} '{here.name}'" + (f" (created at {line_of(here)})" if line_of(here) else "")
+
+    def _nearest(self, op):
+        """The nearest tensors that an operation is computed from and that can be fetched: before loops and branches."""
+        found, waiting, seen = [], list(op.inputs), set()
+        while waiting:
+            x = waiting.pop(0)
+            if x in seen or x.op not in self.step.nesting:
+                continue
+            seen.add(x)
+            if self._can_be_moved(x):
+                found.append(x)
+            elif self.step.nesting[x.op] > 0 or not steps.has_value(x):
+                waiting.extend(x.op.inputs)
+        return found
 
     def _check_all(self, sources: Sequence[_Source]) -> list[CheckedGradient]:
         symbolic = self._gradients([s.x for s in sources])
@@ -229,7 +283,7 @@ class _Checker:
         try:
             made = [self._along(source, value, slope, direction, weights) for direction in self._directions(value, slope)]
             # By chance a function may be flat along a direction, which says nothing.
-            return max(made, key=lambda one: (not one.ok, one.is_known, _badness(one)))
+            return max(made, key=lambda one: (one.is_wrong, one.is_known, _badness(one)))
         finally:
             if source.variable is not None:
                 self.step.write({source.variable.name: value})
@@ -248,7 +302,7 @@ class _Checker:
         size = size if size > 0 and math.isfinite(size) else 1.0
         dense = _dense(slope, value.shape)
         length = float(np.sqrt(np.sum(np.square(dense)))) if dense is not None else 0.0
-        for number in range(max(self.directions, 1)):
+        for number in range(self.directions):
             signs = self.random.choice([-1.0, 1.0], value.shape) * self.random.uniform(0.5, 1.5, value.shape)
             if number == 0 and length > 0 and math.isfinite(length):
                 # Random signs beside it, so that elements which it misses count, too.
@@ -294,7 +348,7 @@ class _Checker:
         while True:
             ahead = [_Source(x, x.name, None, [x]) for x in self._ahead(here.tensors) if x in gradient_of]
             checked = [(s, self._check(s, gradient_of.pop(s.x), {self.loss: np.ones(())})) for s in ahead]
-            wrong = [(s, one) for s, one in checked if not one.ok]
+            wrong = [(s, one) for s, one in checked if one.is_wrong]
             if not wrong:
                 return path, self._blamed(here)
             here = max(wrong, key=lambda pair: _badness(pair[1]))[0]
@@ -333,7 +387,7 @@ class _Checker:
             with steps.adding_to(self.step.graph):
                 incoming = [convert_to_tensor(w.astype(x.dtype.base_dtype.as_numpy_dtype)) for x, w in weights.items()]
                 [gradient] = gradients(outputs, [here.x], incoming, name="checked_gradients")
-            if not self._check(here, gradient, weights).ok:
+            if self._check(here, gradient, weights).is_wrong:
                 blamed.append(op)
         return blamed or readers
 

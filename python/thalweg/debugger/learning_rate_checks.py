@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from thalweg.graph.session import Session
     from thalweg.graph.tensor import Operation
     from thalweg.messages import RunOptions
+
+
+_READERS = frozenset("Identity ReadVariableOp VarIsInitializedOp IsVariableInitialized ResourceGather VariableShape Gather Switch Enter".split())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +98,8 @@ def check_learning_rate_zero(train_op: Any, session: Session, feed_dict: FeedDic
     Raises
     ------
     ValueError
-        No operation of the step takes a learning rate, and none was given.
+        No operation of the step takes a learning rate, and none was given; one that was given has no effect, lies in a loop, or may not be 0
+        (Ftrl's); or the loss is random within loops or branches.
 
     Examples
     --------
@@ -109,15 +114,18 @@ def check_learning_rate_zero(train_op: Any, session: Session, feed_dict: FeedDic
     (True, ['w/Momentum'], False, ['w'])
     """
     step = RepeatableStep(session, train_op, feed_dict, options)
-    trained, kept = _of_optimizers(step.ops)
+    trained, kept = _of_optimizers(step)
     collected = {v.op.name for v in session.graph.get_collection("trainable_variables")}
     feeds, variables = _zero(step, learning_rate, trained)
+    _check_effect(step, feeds, variables)
     outside = [] if loss is None else steps.needed([loss], step.feeds)
     if any(op.type in steps.VARIABLES and op.name not in step.variables for op in outside):
         step = RepeatableStep(session, train_op, feed_dict, options, outside)
     before = {**step.values, **variables}
     try:
         step.draw(step.random(not_behind=feeds))
+        if loss is not None:
+            step.refuse_unless_repeatable(loss, "check_learning_rate_zero", feeds, variables)
         first = None if loss is None else step.run(loss, feeds, variables)
         step.run(step.fetches, feeds, variables)
         after = step.read()
@@ -135,31 +143,83 @@ def check_learning_rate_zero(train_op: Any, session: Session, feed_dict: FeedDic
     return LearningRateCheck(list(feeds), unchanged, changed, set_apart, losses)
 
 
-def _of_optimizers(ops):
+def _of_optimizers(step):
     """({variable: the tensors that are its learning rates}, {variables that optimizers keep}) by the operations that apply gradients."""
     trained: dict[str, list[Tensor]] = {}
     kept: set[str] = set()
-    for op in ops:
-        definition = op_definitions.definition_of(op.type) if "Apply" in op.type else None
-        names = [arg.name for arg in definition.input_arg] if definition is not None else []
-        if names[:1] != ["var"] or len(names) != len(op.inputs):
+    for op in step.ops:
+        variable = _variable_of(op.inputs[0]) if op.inputs else None
+        if variable is None:
             continue
-        by_name = dict(zip(names, op.inputs))
-        rate = by_name.get("lr", by_name.get("alpha"))
-        variable = _variable_of(op.inputs[0])
-        if variable is not None:
-            trained.setdefault(variable.name, []).extend([] if rate is None else [rate])
-        others = map(_variable_of, op.inputs[1:])
-        kept.update(other.name for x, other in zip(op.inputs[1:], others) if other is not None and not (rate is not None and x == rate))
-    return trained, kept
+        by_name = _named_inputs(op)
+        if by_name is None:
+            rate, scope = _of_rows(op, variable)
+            if rate is None:
+                continue
+            kept.update(name for name, v in step.variables.items() if any(w.name.startswith(scope) for w in _writers(step.ops, v)))
+        else:
+            rate = by_name.get("lr", by_name.get("alpha"))
+            others = map(_variable_of, op.inputs[1:])
+            kept.update(other.name for x, other in zip(op.inputs[1:], others) if other is not None and not (rate is not None and x == rate))
+        trained.setdefault(variable.name, []).extend([] if rate is None else [_outside(step, rate)])
+    return trained, kept - set(trained)
+
+
+def _named_inputs(op):
+    """Of an operation that applies a gradient: {name of an argument: input}. None of others."""
+    definition = op_definitions.definition_of(op.type) if "Apply" in op.type else None
+    names = [arg.name for arg in definition.input_arg] if definition is not None else []
+    return dict(zip(names, op.inputs)) if names[:1] == ["var"] and len(names) == len(op.inputs) else None
+
+
+def _of_rows(op, variable):
+    """(learning rate, scope) of the update of rows that an optimizer composes of other operations; (None, "") of another operation.
+
+    Plain descent subtracts the gradient times the rate from rows, Adam the rate, corrected, times one average over the root of another.
+    """
+    scope = re.match(rf"(.*/)update_{re.escape(variable.name)}(_\d+)?/", op.name)
+    if scope is None:
+        return None, ""
+    if op.type.endswith("ScatterSub") and op.inputs[2].op.type == "Mul":
+        return op.inputs[2].op.inputs[1], scope[1]
+    if op.type in ("AssignSub", "AssignSubVariableOp") and op.inputs[1].op.type == "RealDiv" and op.inputs[1].op.inputs[0].op.type == "Mul":
+        rate = op.inputs[1].op.inputs[0]
+        while rate.op.type in ("Mul", "RealDiv") and rate.op.name.startswith(scope[0]):  # the correction
+            rate = rate.op.inputs[0]
+        return rate, scope[1]
+    return None, ""
+
+
+def _outside(step, rate):
+    """The learning rate where it can be fed: before it enters loops and branches."""
+    while rate.op.type.removeprefix("Ref") in ("Switch", "Enter") or rate.op.type in ("Identity", "Cast") and step.nesting[rate.op]:
+        rate = rate.op.inputs[0]
+    return rate
 
 
 def _variable_of(tensor):
-    """The variable that a tensor is, or that it has just been read from."""
+    """The variable that a tensor is, or that it has just been read from, also in loops and branches."""
     op = tensor.op
-    while op.type in ("Identity", "ReadVariableOp") and op.inputs:
+    while op.type.removeprefix("Ref") in ("Identity", "ReadVariableOp", "Switch", "Enter") and op.inputs:
         op = op.inputs[0].op
     return op if op.type in steps.VARIABLES else None
+
+
+def _check_effect(step, feeds, variables):
+    """The learning rates must be fed outside of loops, change what writes variables, and be ones that may be 0."""
+    loops = steps.inside_loops(step.ops)
+    rates = [*feeds, *(x for name in variables for x in step.variables[name].outputs)]
+    for rate in rates:
+        if rate.op in loops:
+            raise ValueError(f"the learning rate '{rate.name}' lies in a loop, where nothing can be fed: make it outside of the loop")
+        reached = step.computed_from([rate])
+        writers = [op for v in step.variables.values() for op in _writers(step.ops, v)]
+        if not any(op in reached for op in writers):
+            raise ValueError(f"'{rate.name}' is no learning rate of the step: no operation that changes a variable is computed from it")
+        ftrl = next((op for op in writers if "ApplyFtrl" in op.type and op in reached), None)
+        if ftrl is not None:
+            raise ValueError(f"{ftrl.type} '{ftrl.name}' divides by its learning rate '{rate.name}', so that 0 is no rate there: "
+                             "check_learning_rate_zero has nothing to say about Ftrl")
 
 
 def _zero(step, learning_rate, trained):
@@ -203,5 +263,9 @@ def _largest(value, before):
 
 def _writers(ops, variable):
     """Operations that take a variable itself as their first input and do not only read it."""
-    return [op for op in ops if op.inputs and op.inputs[0].op == variable and
-            op.type not in ("Identity", "ReadVariableOp", "VarIsInitializedOp", "IsVariableInitialized", "ResourceGather", "VariableShape", "Gather")]
+    return [op for op in ops if op.inputs and op.type.removeprefix("Ref") not in _READERS and _variable_itself(op.inputs[0]) == variable]
+
+
+def _variable_itself(tensor):
+    """The variable whose handle or reference a tensor is, also in loops and branches."""
+    return _variable_of(tensor) if tensor.dtype._is_ref_dtype or tensor.dtype.name == "resource" else None

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that are none."""
+"""Numbers that are none, and checks of those that callers give."""
 from __future__ import annotations
+
+import math
+import numbers
 
 import numpy as np
 
@@ -17,3 +20,19 @@ def has_inf_or_nan(value: object) -> bool:
     if array.dtype.kind in "biuSUO":
         return False
     return not bool(np.all(np.isfinite(array.astype(np.complex128 if array.dtype.kind == "c" else np.float64))))
+
+
+def checked_tolerance(name: str, value: object) -> float | None:
+    """A tolerance that a caller gave, None where it gave none."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value) or value < 0:
+        raise ValueError(f"{name} must be a finite number, at least 0, got {value!r}")
+    return float(value)
+
+
+def checked_count(name: str, value: object, least: int) -> int:
+    """A count that a caller gave."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
+    return int(value)

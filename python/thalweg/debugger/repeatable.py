@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from thalweg.debugger import steps, variable_nodes
 from thalweg.graph import op_definitions
 from thalweg.graph.session import Session
@@ -61,6 +63,27 @@ class RepeatableStep:
         behind = self.computed_from(not_behind)
         return [x for op in self.ops if self.nesting[op] == 0 and op not in behind and _draws(op) for x in op.outputs if steps.has_value(x)]
 
+    def not_drawn(self) -> list[Operation]:
+        """What may give something else in each run, and is not fed: in loops and branches, in functions, behind what is moved."""
+        return [op for op in self.ops if steps.may_differ(op) and not any(x in self.draws for x in op.outputs) and
+                (_has_functions(op) or not any(map(_of_variable, op.inputs)))]
+
+    def not_drawn_text(self) -> str:
+        """These, as a sentence; "" where there are none."""
+        loops = steps.inside_loops(self.ops)
+        parts = [f"{'operation' if _has_functions(op) else 'random operation'} '{op.name}'" +
+                 (" in a loop" if op in loops else " in a branch" if self.nesting[op] else "") for op in self.not_drawn()]
+        return f"{', '.join(parts)} give{'s' if len(parts) == 1 else ''} another value in each run" if parts else ""
+
+    def refuse_unless_repeatable(self, loss: Tensor, needs: str, *given: Mapping[Any, Any]) -> None:
+        """Runs a loss again and again from the same, where something in it is not fed; `given` are feeds and variables of these runs."""
+        if not self.not_drawn():
+            return
+        first = self.run(loss, *given)
+        # Two draws may have the same sum by chance, as of a dropout of equal elements.
+        if not all(np.array_equal(first, self.run(loss, *given), equal_nan=True) for _ in range(3)):
+            raise ValueError(f"{self.not_drawn_text()}: {needs} needs a loss '{loss.name}' that is the same for the same variables")
+
     def computed_from(self, tensors: Iterable[Tensor]) -> set[Operation]:
         """Operations of the step that compute with the tensors, or with what is computed from them and changes as they do: shapes do not."""
         found: set[Operation] = set()
@@ -76,7 +99,11 @@ class RepeatableStep:
     def draw(self, tensors: Iterable[Tensor]) -> None:
         """Runs what may differ from run to run; all runs from here on are fed what it gave."""
         wanted = list(tensors)
-        values = self.session.run(wanted, self.feeds, options=self.options) if wanted else []
+        try:
+            values = self.session.run(wanted, self.feeds, options=self.options) if wanted else []
+        finally:
+            if wanted and self.changes_variables:  # what random operations wait for may do so
+                self.write(self.values)
         self.draws = dict(zip(wanted, values))
 
     def run(self, fetches: Any, feeds: Mapping[Tensor, Any] | None = None, variables: Mapping[str, Any] | None = None) -> Any:
@@ -128,10 +155,14 @@ def _may_change_variables(op):
 def _draws(op: Operation) -> bool:
     """Whether what an operation gives is fed to later runs. What reads variables gives the same again, as these are set back; functions are
     called, since what they compute is looked at."""
-    if not steps.may_differ(op) or op.type in _FUNCTIONS_OF_PYTHON or any(_of_variable(x) for x in op.inputs):
+    if not steps.may_differ(op) or any(_of_variable(x) for x in op.inputs):
         return False
+    return not _has_functions(op)
+
+
+def _has_functions(op):
     definition = op_definitions.definition_of(op.type)
-    return definition is not None and not any(a.type in ("func", "list(func)") for a in definition.attr)
+    return definition is None or op.type in _FUNCTIONS_OF_PYTHON or any(a.type in ("func", "list(func)") for a in definition.attr)
 
 
 def line_of(op: Operation) -> str:

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from thalweg import dtypes
 from thalweg.debugger import steps
 from thalweg.debugger.array_differences import ValueDifference, difference
+from thalweg.debugger.numbers import checked_count, checked_tolerance
 from thalweg.debugger.recorder import Recorder
 from thalweg.debugger.repeatable import RepeatableStep, line_of
 from thalweg.graph.device_specs import DeviceSpec
 from thalweg.graph.graph import Graph
 from thalweg.graph.graph_import import import_graph_def
 from thalweg.graph.session import Session
+from thalweg.graph.shapes import TensorShape
 from thalweg.graph.tensor import Operation, Tensor
 from thalweg.messages import ConfigProto
 
@@ -27,13 +30,15 @@ if TYPE_CHECKING:
     from thalweg.messages import RunOptions
 
 _MOST_TENSORS = 256  # of one run
+_MOST_REORDERED = 256  # values of one tensor that are sought among those of other iterations: each is compared with each
 
 
 @dataclasses.dataclass(frozen=True)
 class DifferingNode:
     """A node whose inputs are the same in both ways, and whose value is not.
 
-    `tensor` is its output, or the variable that it writes. In a loop, `loop` names it and `iteration` counts how often the node had run before.
+    `tensor` is its output, or the variable that it writes. In a loop, `loop` names it, and `iteration` counts how often the node had run before; it
+    is None where iterations may run at once (`parallel_iterations` above 1, as by default). In a branch, `branch` names the one that is taken.
     """
 
     op: Operation
@@ -42,10 +47,11 @@ class DifferingNode:
     loop: str = ""
     iteration: int | None = None
     note: str = ""
+    branch: str = ""
 
     def __str__(self) -> str:
-        where = f" in iteration {self.iteration} of the loop '{self.loop}'" if self.iteration is not None else \
-            f" of the loop or branch '{self.loop}'" if self.loop else ""
+        where = f" in the branch '{self.branch}'" if self.branch else "" if not self.loop else \
+            f" in {'some iteration' if self.iteration is None else f'iteration {self.iteration}'} of the loop '{self.loop}'"
         line = f" (created at {line_of(self.op)})" if line_of(self.op) else ""
         return f"{self.op.type} '{self.tensor}'{where}{line}: {self.difference}" + (f"\n  {self.note}" if self.note else "")
 
@@ -84,9 +90,10 @@ def compare_runs(a: Session, b: Session | ConfigProto | str, fetches: Fetches, f
                  atol: float | None = None, share_random: bool = True, most_bytes: int = 64 << 20) -> RunComparison:
     """Runs a step in two ways, and names the first node whose inputs are the same and whose value is not.
 
-    Both begin from the values that `a` has of the variables, and end with them. Where fetches, or variables after the step, differ, tensors between
-    are fetched block by block: a binary search over what the differing one is computed from, back until all inputs are the same. In a loop the node
-    and its iteration are found, too.
+    Both begin from the values that `a` has of the variables; afterwards each session has its own again. A variable that had none keeps what it was
+    given, and a note says so. Where fetches, or variables after the step, differ, tensors between
+    are fetched block by block: a binary search over what the differing one is computed from, back until all inputs are the same. In a loop or branch
+    the node is found, too, and its iteration where no two may run at once; where they may, it is the node that is first in the iteration seen first.
 
     Parameters
     ----------
@@ -116,7 +123,7 @@ def compare_runs(a: Session, b: Session | ConfigProto | str, fetches: Fetches, f
     Raises
     ------
     ValueError
-        A device that is not there, or a graph that lacks a node.
+        A number out of its bounds, a device that is not there, a graph that lacks a node, or a variable of another shape or type.
 
     Examples
     --------
@@ -130,10 +137,17 @@ def compare_runs(a: Session, b: Session | ConfigProto | str, fetches: Fetches, f
     >>> shared.ok, unshared.ok, unshared.first.op.type
     (True, False, 'RandomStandardNormal')
     """
+    rtol, atol = checked_tolerance("rtol", rtol), checked_tolerance("atol", atol)
+    most_bytes = checked_count("most_bytes", most_bytes, 0)
     both = options if isinstance(options, tuple) else (options, options)
+    if len(both) != 2:
+        raise ValueError(f"options must be RunOptions, or a pair of them, one for each way, got a tuple of {len(both)}")
+    for one in both:
+        if one is not None and not hasattr(one, "SerializeToString"):
+            raise TypeError(f"options must be RunOptions, or a pair of them, one for each way, got {one!r}")
     other, is_ours = _session_of(b, a)
     try:
-        return _Comparison(a, other, fetches, feed_dict, both, (rtol, atol), share_random, most_bytes).compare()
+        return _Comparison(a, other, fetches, feed_dict, both, (rtol, atol), most_bytes).compare(share_random, not is_ours)
     finally:
         if is_ours:
             other.close()
@@ -171,17 +185,30 @@ def _is_of(asked, there):
 
 class _Comparison:
     def __init__(self, a: Session, b: Session, fetches: Fetches, feed_dict: FeedDict | None,
-                 options: tuple[RunOptions | None, RunOptions | None], tolerances: tuple[float | None, float | None], share_random: bool,
+                 options: tuple[RunOptions | None, RunOptions | None], tolerances: tuple[float | None, float | None],
                  most_bytes: int) -> None:
         self.tolerances, self.most_bytes, self.runs = tolerances, most_bytes, 0
-        self.notes: list[str] = []
         self.a = RepeatableStep(a, fetches, feed_dict, options[0])
         there = [self._there(b.graph, one) for one in self.a.fetches]
         self.b = RepeatableStep(b, there, {self._there(b.graph, x): value for x, value in self.a.feeds.items()}, options[1])
-        self.b.values = {name: value for name, value in self.a.values.items() if name in self.b.variables}
-        self.b.write(self.b.values)
-        self._draw(share_random)
+        self.own = self.b.values  # what the other session has, before and afterwards
+        common = {name: value for name, value in self.a.values.items() if name in self.b.variables}
+        for name, value in common.items():
+            self._check_fits(name, np.asarray(value))
+        self.b.values = {**self.own, **common}
+        self.around = steps.loops(self.a.ops)
         self.order = {op: place for place, op in enumerate(self.a.ops)}
+
+    def _check_fits(self, name, value):
+        """A variable of the other way must be able to have the value, and have one like it, where it has any."""
+        op = self.b.variables[name]
+        kind = dtypes.as_dtype(op.get_attr("dtype")).base_dtype.name
+        shape = list(np.shape(self.own[name])) if name in self.own else TensorShape(op.get_attr("shape"))
+        mine = self.a.variables[name]
+        mine_kind = dtypes.as_dtype(mine.get_attr("dtype")).base_dtype.name
+        fits = shape == list(value.shape) if isinstance(shape, list) else shape.is_compatible_with(value.shape)
+        if kind != mine_kind or not fits:
+            raise ValueError(f"the variable '{name}' is {mine_kind} {list(value.shape)} in the first session and {kind} {shape} in the other")
 
     def _there(self, graph, one):
         try:
@@ -198,9 +225,6 @@ class _Comparison:
         else:
             self.b.draw(others)
         self.unshared = [] if share_random else random
-        inside = [op.name for op in self.a.ops if self.a.nesting[op] > 0 and steps.may_differ(op)]
-        if inside:
-            self.notes.append(f"not shared, as nothing can be fed in loops and branches: {', '.join(inside)}")
 
     def _is_in_both(self, x):
         try:
@@ -209,18 +233,34 @@ class _Comparison:
             return False
         return there.dtype == x.dtype
 
-    # ---- values ----
-    def compare(self) -> RunComparison:
+    def _how_missing(self, x):
         try:
+            return f"{x.dtype.name} in the first graph, {self.b.graph.as_graph_element(x.name).dtype.name} in the other"
+        except (KeyError, ValueError):
+            return "the graph of the other way has no such node"
+
+    # ---- values ----
+    def compare(self, share_random: bool, restores_b: bool) -> RunComparison:
+        try:
+            self.b.write(self.b.values)
+            self._draw(share_random)
             differences = self._outcomes()
-            report = RunComparison(self.compared, {name: one for name, (one, _) in differences.items()}, notes=self.notes)
+            report = RunComparison(self.compared, {name: one for name, (one, _) in differences.items()})
             if differences:
                 report.first = self._first(differences)
+                if self.a.not_drawn():
+                    report.notes.append(f"{self.a.not_drawn_text()}, and cannot be shared")
             report.runs = self.runs
-            return report
         finally:
             self.a.write(self.a.values)
-            self.b.write(self.b.values)
+            if restores_b:
+                self.b.write({**self.b.values, **self.own})
+        # No operation takes a value away from every kind of variable.
+        for step, before, said in ((self.a, self.a.values, "the first"), (self.b, self.own, "the other")):
+            made = [name for name in step.read() if name not in before] if step is self.a or restores_b else []
+            if made:
+                report.notes.append(f"had no value in {said} session and have one now: {', '.join(made)}")
+        return report
 
     def _outcomes(self) -> dict[str, tuple[ValueDifference, Tensor | None]]:
         """Of what the step gives and leaves: {name: (difference, tensor, or None for a variable)}."""
@@ -331,15 +371,21 @@ class _Comparison:
 
     # ---- the node ----
     def _named(self, op, tensor, found):
+        missing = next((x for x in op.inputs if x not in self.a.feeds and not self._is_in_both(x)), None)
+        if missing is not None:
+            note = f"{op.type} '{tensor}', which reads it: {found}"
+            return DifferingNode(missing.op, missing.name, ValueDifference(self._how_missing(missing)), note=note)
         inside = self._inside(op)
         if not inside:
             return DifferingNode(op, tensor, found, note=self._note_of(op, tensor))
-        loop = self._loop_of(op, inside)
         body = self._in_body(inside)
+        around = self._closed_by(op, inside) if body is None else self.around[body[0].op]
+        loop = steps.frame_of(around[0]) if around else ""
+        branch = "" if loop else op.name.rpartition("/")[0] or op.name
         if body is None:
-            return DifferingNode(op, tensor, found, loop)
-        x, iteration, one = body
-        return DifferingNode(x.op, x.name, one, loop, iteration)
+            return DifferingNode(op, tensor, found, loop, branch=branch)
+        x, place, one = body
+        return DifferingNode(x.op, x.name, one, loop, place if loop and not steps.may_overtake(around) else None, branch=branch)
 
     def _note_of(self, op, tensor):
         """Fetching a node's inputs keeps it from being fused with them."""
@@ -362,35 +408,62 @@ class _Comparison:
                 waiting.extend([x.op for x in one.inputs] + [c for c in one.control_inputs])
         return sorted(found, key=self.order.__getitem__)
 
-    def _loop_of(self, op, inside):
-        frames = [one.get_attr("frame_name") for one in inside if one.type.endswith("Enter")]
-        name = collections.Counter(frames).most_common(1)[0][0] if frames else op.name.rpartition("/")[0] or op.name
-        return name.decode() if isinstance(name, bytes) else name
+    def _closed_by(self, op, inside):
+        """An Enter of the loop that an operation closes; () where it closes a branch."""
+        loops = [self.around[one] for one in inside if self.around[one]] if op.type.endswith("Exit") else []
+        return loops[0][:1] if loops else ()
 
     def _in_body(self, inside):
         """(tensor, iteration, difference) of what differs first in a loop or branch; None where loops in it hide that."""
-        if len({one.get_attr("frame_name") for one in inside if one.type.endswith("Enter")}) > 1:
+        if len({steps.frame_of(one) for one in inside if one.type.endswith("Enter")}) > 1:
             return None
         place = {one: i for i, one in enumerate(self._body_order(inside))}
         recorders = Recorder(self.a.session), Recorder(self.b.session)
         ops = [one for one in place if steps.can_be_looked_at(one) and one.type != "Const"]
-        best = None
+        found = {}
         for begin in range(0, len(ops), _MOST_TENSORS):
             some = ops[begin:begin + _MOST_TENSORS]
             told = [self._told(recorder, step, some) for recorder, step in zip(recorders, (self.a, self.b))]
             self.runs += 1
             for name, values in told[0].items():
-                others = told[1].get(name, [])
-                if _counted(values) == _counted(others):  # also where iterations that run at once have told in another order
-                    continue
                 x = self.a.graph.as_graph_element(name)
-                for i, (p, q) in enumerate(zip(values, others)):
-                    one = difference(p, q, *self.tolerances)
-                    if one is not None:
-                        if best is None or (i, place[x.op]) < best[0]:
-                            best = (i, place[x.op]), (x, i, one)
-                        break
-        return None if best is None else best[1]
+                apart = self._iterations(values, told[1].get(name, []), steps.may_overtake(self.around[x.op]))
+                if apart:
+                    found[x] = apart
+        if not found:
+            return None
+        x = min(self._surely_first(found) or found, key=lambda x: (found[x][0][0], place[x.op]))
+        return (x, *found[x][0])
+
+    def _surely_first(self, found):
+        """Where iterations come in any order: what differs in more of them than all that it reads, and so in one where its inputs are the same."""
+        surely = []
+        for x in found:
+            before, waiting, seen = 0, [y for y in x.op.inputs], set()
+            while waiting:
+                y = waiting.pop()
+                if y not in seen:
+                    seen.add(y)
+                    before += len(found.get(y, ()))
+                    waiting.extend([] if steps.can_be_looked_at(y.op) else y.op.inputs)
+            if steps.may_overtake(self.around[x.op]) and len(found[x]) > before:
+                surely.append(x)
+        return surely
+
+    def _iterations(self, values, others, in_any_order):
+        """(place, difference) of the values that differ; where iterations come in any order, of those that have none like them in the other way."""
+        told = ((i, difference(p, q, *self.tolerances)) for i, (p, q) in enumerate(zip(values, others)))
+        apart = [(i, one) for i, one in told if one is not None]
+        if in_any_order and len(apart) <= _MOST_REORDERED:
+            left, alone = [i for i, _ in apart], []
+            for i, _ in apart:
+                like = next((k for k in left if difference(values[i], others[k], *self.tolerances) is None), None)
+                if like is None:
+                    alone.append(i)
+                else:
+                    left.remove(like)
+            apart = [(i, difference(values[i], others[k], *self.tolerances)) for i, k in zip(alone, left)]
+        return apart
 
     def _body_order(self, inside):
         """Sources first, in one iteration: what leads to the next one comes last in the order of the step."""
@@ -415,7 +488,3 @@ class _Comparison:
         for x, value in recorder.run(ops, [one for one in step.fetches], {**step.feeds, **step.draws}, step.options)[1]:
             told[x.name].append(value)
         return told
-
-
-def _counted(values):
-    return collections.Counter(np.asarray(v).tobytes() for v in values)

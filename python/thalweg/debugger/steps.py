@@ -65,14 +65,30 @@ def needed(fetches: Iterable[Tensor | Operation], feeds: Iterable[Tensor]) -> li
     return order
 
 
+def loops(ops: Sequence[Operation]) -> dict[Operation, tuple[Operation, ...]]:
+    """An Enter of each loop that each of the operations lies in, the outer ones first; in an order of `needed`."""
+    found: dict[Operation, tuple[Operation, ...]] = {}
+    for op in ops:
+        before = [found[b] for b in [*(x.op for x in op.inputs), *op.control_inputs] if b in found]
+        here = max(before, default=(), key=len)
+        found[op] = (*here, op) if op.type in ("Enter", "RefEnter") else here[:-1] if op.type in ("Exit", "RefExit") else here
+    return found
+
+
 def inside_loops(ops: Sequence[Operation]) -> set[Operation]:
     """Those of the operations, in an order of `needed`, that run once an iteration."""
-    depth: dict[Operation, int] = {}
-    for op in ops:
-        before = [depth[b] for b in [*(x.op for x in op.inputs), *op.control_inputs] if b in depth]
-        here = max(before, default=0)
-        depth[op] = here + 1 if op.type in ("Enter", "RefEnter") else here - 1 if op.type in ("Exit", "RefExit") else here
-    return {op for op, count in depth.items() if count > 0}
+    return {op for op, around in loops(ops).items() if around}
+
+
+def frame_of(enter: Operation) -> str:
+    """The name of the loop that an Enter leads into."""
+    name = enter.get_attr("frame_name")
+    return name.decode() if isinstance(name, bytes) else name
+
+
+def may_overtake(around: Iterable[Operation]) -> bool:
+    """Whether iterations of some of these loops may run at once, so that the order in which they are seen says nothing."""
+    return any(enter.get_attr("parallel_iterations") > 1 for enter in around)
 
 
 def nesting(ops: Sequence[Operation]) -> dict[Operation, int]:

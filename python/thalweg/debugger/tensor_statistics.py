@@ -33,7 +33,8 @@ class TensorStatistics:
     """What a tensor was like, each time that it was computed.
 
     `min`, `max`, `mean` and `std` are of the finite elements, None where there are none, or no real numbers; `zeros`, `nans` and `infinities` count.
-    `iteration` says how often its operation had run before in the step.
+    `iteration` says how often its operation had run before in the step; None in loops whose iterations may run at once (`parallel_iterations`
+    above 1, as by default): their rows come in any order.
     """
 
     tensor: str
@@ -48,7 +49,7 @@ class TensorStatistics:
     zeros: int
     nans: int
     infinities: int
-    iteration: int = 0
+    iteration: int | None = 0
 
 
 class StepStatistics:
@@ -61,7 +62,7 @@ class StepStatistics:
         return len(self.rows)
 
     def __getitem__(self, tensor: str) -> TensorStatistics:
-        """The row of a tensor, the last one in a loop."""
+        """The row of a tensor; in a loop, the one that came last."""
         for row in reversed(self.rows):
             if row.tensor == tensor:
                 return row
@@ -70,7 +71,7 @@ class StepStatistics:
     def text(self) -> str:
         """A table for people."""
         heads = ["tensor", "op", "type and shape", "min", "max", "mean", "std", "zeros", "NaN", "Inf"]
-        rows = [[row.tensor + (f" #{row.iteration}" if row.iteration else ""), row.op, f"{row.dtype}[{','.join(map(str, row.shape))}]",
+        rows = [[_named(row), row.op, f"{row.dtype}[{','.join(map(str, row.shape))}]",
                  *map(_number, (row.min, row.max, row.mean, row.std)), f"{row.zeros:,}", str(row.nans), str(row.infinities)] for row in self.rows]
         widths = [max(map(len, column)) for column in zip(heads, *rows)]
         return "\n".join("  ".join(cell.ljust(width) if i < 3 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))).rstrip()
@@ -99,11 +100,15 @@ class StepStatistics:
         places = range(len(rows))
         axes.hlines(places, [row.min for row in rows], [row.max for row in rows], color="0.8", linewidth=4)
         axes.errorbar([row.mean for row in rows], places, xerr=[row.std for row in rows], fmt="o", markersize=3)
-        axes.set_yticks(places, [row.tensor + (f" #{row.iteration}" if row.iteration else "") for row in rows], fontsize=6)
+        axes.set_yticks(places, [_named(row) for row in rows], fontsize=6)
         axes.set_xscale("symlog")
         axes.invert_yaxis()
         axes.set_xlabel("mean, standard deviation; gray: smallest to largest")
         figure.savefig(path)
+
+
+def _named(row):
+    return row.tensor + (" (some iteration)" if row.iteration is None else f" #{row.iteration}" if row.iteration else "")
 
 
 def _number(value):
@@ -115,7 +120,8 @@ def tensor_statistics(session: Session, fetches: Fetches, feed_dict: FeedDict | 
     """Runs a step and tells what each of its tensors was like: shape, type, bounds, mean, standard deviation, zeros, NaN and infinities.
 
     The step runs once, with its updates. Each tensor is counted where it is computed, in loops and branches and on other tasks, too; no values are
-    kept or sent. What is inside of functions that are called by name is not looked at.
+    kept or sent. In a loop it has a row an iteration, with the iteration's number where no two of them may run at once. What is inside of functions
+    that are called by name is not looked at.
 
     Parameters
     ----------
@@ -143,14 +149,16 @@ def tensor_statistics(session: Session, fetches: Fetches, feed_dict: FeedDict | 
     y:0     Log          float32[4]        0    0     0  0          3    0    1
     """
     flat, feeds = steps.flat_fetches(session.graph, fetches), steps.flat_feeds(session.graph, feed_dict)
-    ops = [op for op in steps.needed(flat, feeds) if only is None or any(map(only, op.outputs))]
+    needed = steps.needed(flat, feeds)
+    around = steps.loops(needed)
+    ops = [op for op in needed if only is None or any(map(only, op.outputs))]
     recorder = session.__dict__.setdefault("_statistics_recorder", Recorder(session, _summary))
     rows = [_of_array(x, value) for x, value in feeds.items() if only is None or only(x)]
     values, told = recorder.run(ops, fetches, feed_dict, options)
     counts: collections.Counter[str] = collections.Counter()
     for x, numbers in told:
         if only is None or only(x):
-            rows.append(_row(x, numbers, counts[x.name]))
+            rows.append(_row(x, numbers, None if steps.may_overtake(around[x.op]) else counts[x.name]))
             counts[x.name] += 1
     return StepStatistics(rows, values)
 
@@ -165,7 +173,7 @@ def _summary(x: Tensor) -> Tensor:
     return apply("Shape", [x], {"out_type": dtypes.int64})
 
 
-def _row(x: Tensor, numbers: Array, iteration: int) -> TensorStatistics:
+def _row(x: Tensor, numbers: Array, iteration: int | None) -> TensorStatistics:
     kind, name, op = x.dtype.base_dtype.name, x.name, x.op.type
     if numbers.dtype != np.float64:
         shape = tuple(map(int, numbers))
