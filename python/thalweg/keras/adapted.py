@@ -454,6 +454,7 @@ def _change_callbacks(module):
     module.CallbackList._batch_methods, module.CallbackList._call_batch_hook = _batch_methods, _call_batch_hook
     module.CallbackList._reset_batch_timing = _reset_batch_timing
     over_replicas.change_callbacks(module)
+    batches.change_callbacks(module)
 
 
 def _change_training_generator(module):
