@@ -96,6 +96,19 @@ AS_WITHOUT = TWO_DEVICES + """
     print(len(alone))
 """
 
+VALIDATED_IN_PART = TWO_DEVICES + """
+    def fit(rows, of_all, **more):
+        model, given = made(mirrored()), x if of_all else [x]
+        return model.fit(given, y, validation_data=(x[:rows], y[:rows]), batch_size=8, verbose=0, shuffle=False, **more).history
+    for rows, steps in ((8, 1), (16, 2)):
+        wanted, found = fit(rows, True), fit(21, False, validation_steps=steps)
+        assert sorted(found) == ["loss", "val_loss"] and np.allclose(wanted["val_loss"], found["val_loss"]), (wanted, found)
+    assert np.allclose(wanted["val_loss"], fit(21, True, validation_steps=2, steps_per_epoch=3)["val_loss"])
+    said = refusal(lambda: fit(21, True, validation_steps=3), ValueError)
+    assert said == "validation_steps=3 of 8 samples are 24, but validation_data has 21", said
+    print(len(found))
+"""
+
 FEW_ROWS = TWO_DEVICES + """
     layers = lambda: [L.Dense(4, input_shape=(3,)), L.BatchNormalization(), L.Dense(1)]
     model = made(mirrored(), tf.keras.optimizers.Adam(0.01), metrics=["mae"], layers=layers)
@@ -222,7 +235,7 @@ REFUSED = TWO_DEVICES + """
 """
 
 
-@pytest.mark.parametrize(("program", "last"), [(PARTS_STAY_EQUAL, 14), (AS_WITHOUT, 4), (FEW_ROWS, 2), (LAST_BATCHES, 2), (LATE, 2), (LAYERS, 133), (COMPILED_ANEW, 3)])
+@pytest.mark.parametrize(("program", "last"), [(PARTS_STAY_EQUAL, 14), (AS_WITHOUT, 4), (FEW_ROWS, 2), (VALIDATED_IN_PART, 2), (LAST_BATCHES, 2), (LATE, 2), (LAYERS, 133), (COMPILED_ANEW, 3)])
 def test_what_1_15_leaves_open(last_number, program, last):
     assert last_number(program) == last
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+_DEFAULT_BATCH = 32  # of fit
+
+
 def _library(path):
     return importlib.import_module("thalweg.keras.library." + path)
 
@@ -255,6 +258,20 @@ def change_training(module: ModuleType) -> None:
         setattr(Model, f"_make_{kind}_function", _made_over_replicas(getattr(Model, f"_make_{kind}_function"), f"{kind}_function", function))
 
 
+def _cut_validation(given):
+    """Among arguments of fit, so many batches of the arrays to validate on as validation_steps are, where it trains on arrays."""
+    steps, arrays = given.get("validation_steps"), given.get("validation_data")
+    rows, first = (next(iter(nest.flatten(value)), None) for value in (arrays, given.get("x")))
+    if not steps or not isinstance(rows, np.ndarray) or not isinstance(first, np.ndarray):
+        return
+    size, of_epoch = given.get("batch_size"), given.get("steps_per_epoch")
+    size = size or (len(first) // of_epoch if of_epoch else _DEFAULT_BATCH)
+    if len(rows) < size * steps:
+        raise ValueError(f"validation_steps={steps} of {size} samples are {size * steps}, but validation_data has {len(rows)}")
+    cut = nest.map_structure(lambda array: array if array is None else array[:size * steps], arrays)
+    given.update(validation_data=cut, validation_steps=None)
+
+
 def _with_steps(method, name):
     """A method of a model that under a strategy makes so many steps of arrays."""
     signature = inspect.signature(method)
@@ -265,9 +282,10 @@ def _with_steps(method, name):
             return method(self, *args, **kwargs)
         bound = signature.bind(self, *args, **kwargs)
         given = bound.arguments
+        _cut_validation(given)
         steps, first = given.get(name), next(iter(nest.flatten(given.get("x"))), None)
         if steps is None or not isinstance(first, np.ndarray):
-            return method(self, *args, **kwargs)
+            return method(*bound.args, **bound.kwargs)
         size = given.get("batch_size")
         if size is None and len(first) % steps:
             raise ValueError(f"The number of samples {len(first)} is not divisible by steps {steps}. Please change the number of steps to a value "
