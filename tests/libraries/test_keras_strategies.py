@@ -109,6 +109,23 @@ VALIDATED_IN_PART = TWO_DEVICES + """
     print(len(found))
 """
 
+NOT_REDUCED = TWO_DEVICES + """
+    class Squares(tf.keras.losses.Loss):
+        def call(self, true, got):
+            return tf.reduce_sum(tf.square(true - got), -1)
+    def fit(strategy, reduction, rows, rate):
+        model = made(strategy, tf.keras.optimizers.SGD(rate), Squares(reduction=reduction))
+        losses = model.fit(x[:rows], y[:rows], batch_size=8, epochs=2, verbose=0, shuffle=False).history["loss"]
+        return losses, model.get_weights(), model.evaluate(x[:8], y[:8], verbose=0)
+    for rows, sized in ((24, True), (17, False)):  # a last batch of one row leaves a replica without
+        summed, alone, over = fit(plain(), "sum", rows, 0.01), fit(plain(), "none", rows, 0.01), fit(mirrored(), "none", rows, 0.01)
+        mean = fit(plain(), "sum_over_batch_size", rows, 0.08)
+        assert all(map(np.allclose, summed[1], alone[1])) and all(map(np.allclose, summed[1], over[1])), (summed, alone, over)
+        assert all(np.isfinite(over[0])) and np.isclose(alone[2], summed[2] / 8) and np.isclose(over[2], alone[2], rtol=1e-5), (summed, alone, over)
+        assert not sized or np.allclose(mean[0], alone[0]) and np.allclose(mean[0], over[0]), (mean, alone, over)
+    print(len(over[0]))
+"""
+
 FEW_ROWS = TWO_DEVICES + """
     layers = lambda: [L.Dense(4, input_shape=(3,)), L.BatchNormalization(), L.Dense(1)]
     model = made(mirrored(), tf.keras.optimizers.Adam(0.01), metrics=["mae"], layers=layers)
@@ -235,7 +252,7 @@ REFUSED = TWO_DEVICES + """
 """
 
 
-@pytest.mark.parametrize(("program", "last"), [(PARTS_STAY_EQUAL, 14), (AS_WITHOUT, 4), (FEW_ROWS, 2), (VALIDATED_IN_PART, 2), (LAST_BATCHES, 2), (LATE, 2), (LAYERS, 133), (COMPILED_ANEW, 3)])
+@pytest.mark.parametrize(("program", "last"), [(PARTS_STAY_EQUAL, 14), (AS_WITHOUT, 4), (FEW_ROWS, 2), (VALIDATED_IN_PART, 2), (NOT_REDUCED, 2), (LAST_BATCHES, 2), (LATE, 2), (LAYERS, 133), (COMPILED_ANEW, 3)])
 def test_what_1_15_leaves_open(last_number, program, last):
     assert last_number(program) == last
 

@@ -141,6 +141,15 @@ def _mean(loss):
     return thalweg.reduce_mean(loss) if loss.shape.ndims != 0 else loss
 
 
+def _told(loss):
+    """A loss that was not reduced is told as its mean, and has the gradient of its sum."""
+    if loss.shape.ndims == 0:
+        return loss
+    total = thalweg.reduce_sum(loss)
+    mean = thalweg.div_no_nan(total, thalweg.cast(thalweg.size(loss), total.dtype))
+    return thalweg.stop_gradient(mean) + (total - thalweg.stop_gradient(total))
+
+
 def _called(model, inputs):
     """(outputs, masks of them) of a model on other inputs, in which its layers are called one by one."""
     if not model._is_graph_network:
@@ -176,8 +185,11 @@ def _total_loss(model, outputs, targets, weights, masks, extra, count):
             loss = loss_of(targets[i], outputs[i], sample_weight=weight)
         if len(outputs) > 1:
             model._output_loss_metrics[i](loss)
-        if count > 1 and getattr(loss_of, "reduction", None) != reduction.Reduction.SUM:
-            loss = loss / count
+        if count > 1:  # what is not reduced counts a sample as the sum does, but is told as a mean
+            if getattr(loss_of, "reduction", None) == reduction.Reduction.NONE:
+                loss = thalweg.stop_gradient(loss / count) + (loss - thalweg.stop_gradient(loss))
+            elif getattr(loss_of, "reduction", None) != reduction.Reduction.SUM:
+                loss = loss / count
         loss = model.loss_weights_list[i] * loss
         total = loss if total is None else total + loss
     extra = extra + [weight._regularizer(weight) for weight in model.weights if getattr(weight, "_regularizer", None) is not None]
@@ -186,7 +198,7 @@ def _total_loss(model, outputs, targets, weights, masks, extra, count):
         total = added if total is None else total + added
     if total is None:
         raise ValueError("The model cannot be compiled because it has no loss to optimize.")
-    return _mean(total)
+    return _told(total)
 
 
 # ---- what a strategy does not do ----
@@ -252,8 +264,8 @@ def change_training(module: ModuleType) -> None:
     Model.compile, Model._standardize_user_data = compile_over_replicas, standardize_over_replicas
     for name, steps in (("fit", "steps_per_epoch"), ("evaluate", "steps"), ("predict", "steps")):
         setattr(Model, name, _with_steps(getattr(Model, name), steps))
-    for name in ("_handle_metrics", "_prepare_total_loss"):
-        setattr(Model, name, _of_replicas(getattr(Model, name)))
+    Model._handle_metrics = _of_replicas(Model._handle_metrics)
+    Model._prepare_total_loss = _of_replicas(_with_gradient_of_sum(Model._prepare_total_loss))
     for kind, function in (("train", _train_function), ("test", _test_function), ("predict", _predict_function)):
         setattr(Model, f"_make_{kind}_function", _made_over_replicas(getattr(Model, f"_make_{kind}_function"), f"{kind}_function", function))
 
@@ -296,6 +308,16 @@ def _with_steps(method, name):
         given.update({"batch_size": size or len(first) // steps, name: None})
         return method(*bound.args, **bound.kwargs)
     return with_steps
+
+
+def _with_gradient_of_sum(prepare):
+    """The total loss of the package is a mean, of one element where losses are reduced."""
+    @functools.wraps(prepare)
+    def prepared(self, *args, **kwargs):
+        mean = prepare(self, *args, **kwargs)
+        of = mean.op.inputs[0] if getattr(mean, "op", None) is not None and mean.op.type == "Mean" else mean
+        return mean if of.shape.ndims == 0 else _told(of)
+    return prepared
 
 
 def _of_replicas(method):
