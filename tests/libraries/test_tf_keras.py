@@ -178,6 +178,23 @@ HEARD_WITHIN_EPOCHS = """
     print(len(late.seen))
 """
 
+NO_ROWS = """
+    import numpy as np
+    import tensorflow as tf
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+    model.compile("sgd", "mse")
+    x, y = np.ones((0, 3)), np.ones((0, 1))
+    said = []
+    for call in (lambda: model.fit(x, y, verbose=0), lambda: model.fit(x, y), lambda: model.evaluate(x, y)):
+        try:
+            call()
+        except ValueError as error:
+            said.append(str(error))
+    assert said == [f"there is nothing to {doing}: the arrays have no rows, the first one has the shape (0, 3)" for doing in (
+        "train on", "train on", "evaluate")], said
+    print(len(said))
+"""
+
 RUNS_OUT = """
     import numpy as np
     import tensorflow as tf
@@ -560,6 +577,7 @@ CHECKPOINTS = """
     pytest.param(REFUSED, 1, id="what_is_not_there_says_so"),
     pytest.param(WHOLE_EPOCHS, 120, id="epochs_whose_batches_nobody_looks_at_give_the_same"),
     pytest.param(HEARD_WITHIN_EPOCHS, 16, id="what_is_asked_for_within_an_epoch_is_heard"),
+    pytest.param(NO_ROWS, 3, id="arrays_without_rows_are_refused"),
     pytest.param(RUNS_OUT, 0, id="a_dataset_that_runs_out_ends_its_epoch"),
     pytest.param(SAME_DATASET, 3, id="a_dataset_is_trained_on_and_measured_on_at_once"),
     pytest.param(BY_POSITION, 3, id="arguments_of_a_layer_are_given_by_position"),
