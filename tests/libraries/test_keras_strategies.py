@@ -126,6 +126,24 @@ NOT_REDUCED = TWO_DEVICES + """
     print(len(over[0]))
 """
 
+CALLED_TWICE = TWO_DEVICES + """
+    def fits(strategy):
+        K.clear_session()
+        K.set_session(tf.Session(config=tf.ConfigProto(device_count={"CPU": 2}, allow_soft_placement=True)))
+        with strategy.scope():
+            inner = tf.keras.Sequential([L.Dense(4, activation="relu", input_shape=(3,)), L.BatchNormalization()])
+            a, b = L.Input((3,)), L.Input((3,))
+            model = tf.keras.Model([a, b], L.Dense(1)(L.add([inner(a), inner(b)])))
+            model.compile("sgd", "mse")
+        first, found = model.get_weights(), set()
+        for _ in range(60):
+            model.set_weights(first)
+            model.fit([x, x * 2], y, batch_size=4, verbose=0, shuffle=False)
+            found.add(tuple(w.tobytes() for w in model.get_weights()))
+        return len(found)
+    print(fits(plain()), fits(mirrored()), fits(plain()) + fits(mirrored()))
+"""
+
 FEW_ROWS = TWO_DEVICES + """
     layers = lambda: [L.Dense(4, input_shape=(3,)), L.BatchNormalization(), L.Dense(1)]
     model = made(mirrored(), tf.keras.optimizers.Adam(0.01), metrics=["mae"], layers=layers)
@@ -252,7 +270,7 @@ REFUSED = TWO_DEVICES + """
 """
 
 
-@pytest.mark.parametrize(("program", "last"), [(PARTS_STAY_EQUAL, 14), (AS_WITHOUT, 4), (FEW_ROWS, 2), (VALIDATED_IN_PART, 2), (NOT_REDUCED, 2), (LAST_BATCHES, 2), (LATE, 2), (LAYERS, 133), (COMPILED_ANEW, 3)])
+@pytest.mark.parametrize(("program", "last"), [(PARTS_STAY_EQUAL, 14), (AS_WITHOUT, 4), (FEW_ROWS, 2), (VALIDATED_IN_PART, 2), (NOT_REDUCED, 2), (CALLED_TWICE, 2), (LAST_BATCHES, 2), (LATE, 2), (LAYERS, 133), (COMPILED_ANEW, 3)])
 def test_what_1_15_leaves_open(last_number, program, last):
     assert last_number(program) == last
 
