@@ -74,8 +74,25 @@ def alone(tf, folder):
         return list(model.predict(x).shape)
 
 
+def unequal(tf, folder):
+    """Why workers do not begin whose steps differ; where they do not, they begin."""
+    model, (x, y) = _made(tf, "sgd"), _data()
+    rows = 16 if json.loads(os.environ["TF_CONFIG"])["task"]["index"] else 24
+    data = tf.data.Dataset.from_tensor_slices((x[:rows], y[:rows])).batch(8)
+    said = []
+    for call in (lambda: model.fit(x[:rows], y[:rows], 8, verbose=0), lambda: model.fit(x, y, 8 if rows == 24 else 9, verbose=0),
+                 lambda: model.fit(x, y, 8, rows, verbose=0), lambda: model.fit(data, verbose=0), lambda: model.evaluate(data, verbose=0),
+                 lambda: model.evaluate(x[:rows], y[:rows], 8, verbose=0), lambda: model.fit(x, y, 8, verbose=0, validation_data=(x[:rows], y[:rows])),
+                 lambda: model.fit(data.repeat(), steps_per_epoch=3, verbose=0, validation_data=data)):
+        try:
+            call()
+        except tf.errors.FailedPreconditionError as error:
+            said.append(error.message)
+    return said + [len(model.fit(data.repeat(), steps_per_epoch=3, epochs=2, verbose=0, validation_data=data, validation_steps=2).history["val_loss"])]
+
+
 PROGRAMS = {"arrays": arrays, "datasets": datasets}
-OTHERS = {"killed": killed, "alone": alone}
+OTHERS = {"killed": killed, "alone": alone, "unequal": unequal}
 
 
 def weights_in(tf, folder, normalizes):

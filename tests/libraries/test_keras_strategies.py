@@ -96,6 +96,54 @@ AS_WITHOUT = TWO_DEVICES + """
     print(len(alone))
 """
 
+VALIDATED_IN_PART = TWO_DEVICES + """
+    def fit(rows, of_all, **more):
+        model, given = made(mirrored()), x if of_all else [x]
+        return model.fit(given, y, validation_data=(x[:rows], y[:rows]), batch_size=8, verbose=0, shuffle=False, **more).history
+    for rows, steps in ((8, 1), (16, 2)):
+        wanted, found = fit(rows, True), fit(21, False, validation_steps=steps)
+        assert sorted(found) == ["loss", "val_loss"] and np.allclose(wanted["val_loss"], found["val_loss"]), (wanted, found)
+    assert np.allclose(wanted["val_loss"], fit(21, True, validation_steps=2, steps_per_epoch=3)["val_loss"])
+    said = refusal(lambda: fit(21, True, validation_steps=3), ValueError)
+    assert said == "validation_steps=3 of 8 samples are 24, but validation_data has 21", said
+    print(len(found))
+"""
+
+NOT_REDUCED = TWO_DEVICES + """
+    class Squares(tf.keras.losses.Loss):
+        def call(self, true, got):
+            return tf.reduce_sum(tf.square(true - got), -1)
+    def fit(strategy, reduction, rows, rate):
+        model = made(strategy, tf.keras.optimizers.SGD(rate), Squares(reduction=reduction))
+        losses = model.fit(x[:rows], y[:rows], batch_size=8, epochs=2, verbose=0, shuffle=False).history["loss"]
+        return losses, model.get_weights(), model.evaluate(x[:8], y[:8], verbose=0)
+    for rows, sized in ((24, True), (17, False)):  # a last batch of one row leaves a replica without
+        summed, alone, over = fit(plain(), "sum", rows, 0.01), fit(plain(), "none", rows, 0.01), fit(mirrored(), "none", rows, 0.01)
+        mean = fit(plain(), "sum_over_batch_size", rows, 0.08)
+        assert all(map(np.allclose, summed[1], alone[1])) and all(map(np.allclose, summed[1], over[1])), (summed, alone, over)
+        assert all(np.isfinite(over[0])) and np.isclose(alone[2], summed[2] / 8) and np.isclose(over[2], alone[2], rtol=1e-5), (summed, alone, over)
+        assert not sized or np.allclose(mean[0], alone[0]) and np.allclose(mean[0], over[0]), (mean, alone, over)
+    print(len(over[0]))
+"""
+
+CALLED_TWICE = TWO_DEVICES + """
+    def fits(strategy):
+        K.clear_session()
+        K.set_session(tf.Session(config=tf.ConfigProto(device_count={"CPU": 2}, allow_soft_placement=True)))
+        with strategy.scope():
+            inner = tf.keras.Sequential([L.Dense(4, activation="relu", input_shape=(3,)), L.BatchNormalization()])
+            a, b = L.Input((3,)), L.Input((3,))
+            model = tf.keras.Model([a, b], L.Dense(1)(L.add([inner(a), inner(b)])))
+            model.compile("sgd", "mse")
+        first, found = model.get_weights(), set()
+        for _ in range(60):
+            model.set_weights(first)
+            model.fit([x, x * 2], y, batch_size=4, verbose=0, shuffle=False)
+            found.add(tuple(w.tobytes() for w in model.get_weights()))
+        return len(found)
+    print(fits(plain()), fits(mirrored()), fits(plain()) + fits(mirrored()))
+"""
+
 FEW_ROWS = TWO_DEVICES + """
     layers = lambda: [L.Dense(4, input_shape=(3,)), L.BatchNormalization(), L.Dense(1)]
     model = made(mirrored(), tf.keras.optimizers.Adam(0.01), metrics=["mae"], layers=layers)
@@ -222,7 +270,7 @@ REFUSED = TWO_DEVICES + """
 """
 
 
-@pytest.mark.parametrize(("program", "last"), [(PARTS_STAY_EQUAL, 14), (AS_WITHOUT, 4), (FEW_ROWS, 2), (LAST_BATCHES, 2), (LATE, 2), (LAYERS, 133), (COMPILED_ANEW, 3)])
+@pytest.mark.parametrize(("program", "last"), [(PARTS_STAY_EQUAL, 14), (AS_WITHOUT, 4), (FEW_ROWS, 2), (VALIDATED_IN_PART, 2), (NOT_REDUCED, 2), (CALLED_TWICE, 2), (LAST_BATCHES, 2), (LATE, 2), (LAYERS, 133), (COMPILED_ANEW, 3)])
 def test_what_1_15_leaves_open(last_number, program, last):
     assert last_number(program) == last
 
@@ -245,6 +293,15 @@ def test_who_is_killed_is_named_to_the_others(tmp_path):
     assert killed == -9 and status == 1, errors
     message = errors[errors.rindex("\nthalweg.errors."):]
     assert "Unavailable" in message and TASK % 1 in message, errors
+
+
+def test_workers_whose_steps_differ_say_so_before_the_first():
+    told, _ = workers.found(OURS, "unequal", 2)
+    differ = [("batches to train on", 3, 2), ("samples in a batch", 8, 9), ("epochs", 24, 16), ("batches to train on", 3, 2),
+              ("batches to evaluate", 3, 2), ("batches to evaluate", 3, 2), ("batches to validate on", 3, 2), ("batches to validate on", 3, 2)]
+    assert told[0] == told[1] and told[0] == [*(
+        f"workers that train in step have as many {what} each, but worker 0 has {first}, worker 1 has {second} (the chief is worker 0)"
+        for what, first, second in differ), 2]
 
 
 def test_one_worker_predicts_without_the_others():

@@ -178,6 +178,55 @@ HEARD_WITHIN_EPOCHS = """
     print(len(late.seen))
 """
 
+NO_ROWS = """
+    import numpy as np
+    import tensorflow as tf
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+    model.compile("sgd", "mse")
+    x, y = np.ones((0, 3)), np.ones((0, 1))
+    said = []
+    for call in (lambda: model.fit(x, y, verbose=0), lambda: model.fit(x, y), lambda: model.evaluate(x, y)):
+        try:
+            call()
+        except ValueError as error:
+            said.append(str(error))
+    assert said == [f"there is nothing to {doing}: the arrays have no rows, the first one has the shape (0, 3)" for doing in (
+        "train on", "train on", "evaluate")], said
+    print(len(said))
+"""
+
+RUNS_OUT = """
+    import numpy as np
+    import tensorflow as tf
+    L = tf.keras.layers
+    x = np.random.RandomState(0).uniform(-1, 1, (24, 3)).astype("f")
+    y = x.sum(1, keepdims=True)
+    batches = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+    class Hears(tf.keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            heard.append((epoch, sorted(logs)))
+        def on_train_end(self, logs=None):
+            heard.append("end")
+    def fit(steps, **more):
+        heard.clear()
+        model = tf.keras.Sequential([L.Dense(1, input_shape=(3,), kernel_initializer="ones")])
+        model.compile(tf.keras.optimizers.SGD(0.0), loss=lambda true, got: tf.abs(true) + 0.0 * got, metrics=["mae"])
+        history = model.fit(batches, steps_per_epoch=steps, verbose=0, callbacks=[Hears()], **more)
+        return history.epoch, history.history["loss"]
+    heard, each = [], [np.abs(y[i:i + 8]).mean() for i in (0, 8, 16)]
+    both = ["loss", "mean_absolute_error"]
+    epochs, losses = fit(2, epochs=4)
+    assert epochs == [0, 1] and np.allclose(losses, [(each[0] + each[1]) / 2, each[2]]), (epochs, losses)
+    assert heard == [(0, both), (1, both), "end"], heard
+    epochs, losses = fit(5, epochs=4, initial_epoch=2)
+    assert epochs == [2] and np.allclose(losses, [np.mean(each)]) and heard == [(2, both), "end"], (epochs, losses, heard)
+    try:
+        fit(2, validation_data=batches, validation_steps=4)
+    except ValueError as error:
+        assert "after 3 batches, fewer than the 4 of `validation_steps`" in str(error), error
+        print(len(heard))
+"""
+
 SAME_DATASET = """
     import numpy as np
     import tensorflow as tf
@@ -528,6 +577,8 @@ CHECKPOINTS = """
     pytest.param(REFUSED, 1, id="what_is_not_there_says_so"),
     pytest.param(WHOLE_EPOCHS, 120, id="epochs_whose_batches_nobody_looks_at_give_the_same"),
     pytest.param(HEARD_WITHIN_EPOCHS, 16, id="what_is_asked_for_within_an_epoch_is_heard"),
+    pytest.param(NO_ROWS, 3, id="arrays_without_rows_are_refused"),
+    pytest.param(RUNS_OUT, 0, id="a_dataset_that_runs_out_ends_its_epoch"),
     pytest.param(SAME_DATASET, 3, id="a_dataset_is_trained_on_and_measured_on_at_once"),
     pytest.param(BY_POSITION, 3, id="arguments_of_a_layer_are_given_by_position"),
     pytest.param(BESIDE_A_DATASET, 1, id="arrays_beside_a_dataset_are_refused"),

@@ -49,8 +49,9 @@ class WorkerGroup:
         return raw_ops.CollectiveGather(input=value, shape=[shape[0] * self.size, *shape[1:]], **self._keys(_FIRST_INSTANCE))
 
     def compared(self, value: Tensor) -> Tensor:
-        """The numbers of all workers, in their order, for what checks them in a graph of its own. `value`: one number, of shape [1]."""
-        return raw_ops.CollectiveGather(input=value, shape=[self.size], **self._keys(_FIRST_OF_CHECKS))
+        """The numbers of all workers, in their order, for what checks them in a graph of its own. `value`: as many of each, a vector."""
+        count = value.shape.as_list()[0]  # a server knows one shape for a key, whatever program or session comes next
+        return raw_ops.CollectiveGather(input=value, shape=[self.size * count], **self._keys(_FIRST_OF_CHECKS * count))
 
     def from_chief(self, value: Tensor) -> Tensor:
         """The chief's value of a variable, for each worker."""

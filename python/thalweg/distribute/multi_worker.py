@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thalweg.cluster.cluster_resolver import TFConfigClusterResolver
 from thalweg.cluster.server import ClusterSpec, Server
-from thalweg.distribute import inputs
+from thalweg.distribute import agreement, inputs
 from thalweg.distribute.collectives import WorkerGroup
 from thalweg.distribute.reductions import CollectiveCommunication, ReduceOp
 from thalweg.distribute.strategy import Strategy, StrategyExtended
@@ -18,7 +18,7 @@ from thalweg.graph.tensor import IndexedSlices
 from thalweg.messages import ConfigProto
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from thalweg.cluster.cluster_resolver import ClusterResolver
     from thalweg.data.dataset import Dataset
@@ -161,6 +161,9 @@ class _OverWorkers(StrategyExtended):
             return ""
         trains = ClusterSpec({job: tasks for job, tasks in self._spec.as_dict().items() if job != EVALUATOR})
         return own_server(trains, worker.job, worker.task, None, self._strategy.update_config_proto(ConfigProto())).target
+
+    def _check_alike(self, numbers: Sequence[tuple[str, int]]) -> None:
+        agreement.check_alike(self._strategy, numbers)
 
     @contextlib.contextmanager
     def _scope(self) -> Iterator[Any]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from thalweg import dtypes, errors
-from thalweg.graph import graph
-from thalweg.graph.session import Session
-from thalweg.operations import array_ops
+from thalweg import errors
+from thalweg.distribute import agreement
 from thalweg.saving.checkpoint_files import latest_checkpoint
 from thalweg.saving.checkpoint_utils import load_checkpoint
 
@@ -38,19 +36,15 @@ def check(strategy: Strategy, folder: PathLike, target: str, config: ConfigProto
     errors.FailedPreconditionError
         They differ, in each of the workers; so the folder is not one that all see.
     """
-    group = strategy.extended._group
-    if group.size == 1:
+    if strategy.extended._group.size == 1:
         return
-    with graph.Graph().as_default(), graph.device(strategy.extended.worker_devices[0]):
-        own = array_ops.placeholder(dtypes.int64, [1])
-        steps = group.compared(own)
-        with Session(target, config=config) as session:
-            for look in range(_LOOKS):
-                if look:
-                    time.sleep(_LOOKS_EVERY)
-                found = session.run(steps, {own: [step_in(folder)]}).tolist()
-                if len(set(found)) == 1:
-                    return
+    with agreement.of_all_workers(strategy, target, config, 1) as compared:
+        for look in range(_LOOKS):
+            if look:
+                time.sleep(_LOOKS_EVERY)
+            found, = compared([step_in(folder)])
+            if len(set(found)) == 1:
+                return
     told = ", ".join(f"worker {number} {'has no checkpoint' if step == _NONE else f'begins at step {step}'}" for number, step in enumerate(found))
     raise errors.FailedPreconditionError(None, None, f"workers that train in step begin at one step, but {told} (the chief is worker 0): is {folder} "
                                          "one folder that all of them see? `model_dir` must be, or empty for each of them")

@@ -200,6 +200,9 @@ class StrategyExtended:
         rows = inputs.rows_of_part(tensors[0], count, number)
         return [tensor[rows] for tensor in tensors]
 
+    def _check_alike(self, numbers: Sequence[tuple[str, int]]) -> None:
+        """Raises in each of several workers where a number, of what it counts, is another in one of them; 0 goes with any."""
+
     def _session_target(self) -> str:
         """The server at which sessions run that are of no program's making; this process itself unless the strategy is of a cluster."""
         return ""

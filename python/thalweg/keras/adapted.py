@@ -454,12 +454,18 @@ def _change_callbacks(module):
     module.CallbackList._batch_methods, module.CallbackList._call_batch_hook = _batch_methods, _call_batch_hook
     module.CallbackList._reset_batch_timing = _reset_batch_timing
     over_replicas.change_callbacks(module)
+    batches.change_callbacks(module)
 
 
 def _change_training_generator(module):
     """The loss of an evaluation is the mean over its steps, not that of the last."""
-    evaluate = module.evaluate_generator
+    fit, evaluate = module.fit_generator, module.evaluate_generator
     callbacks_module = module.cbks
+
+    @functools.wraps(fit)
+    def fit_generator(model, generator, steps_per_epoch=None, epochs=1, *args, validation_steps=None, initial_epoch=0, **kwargs):
+        over_replicas.check_steps(model, "train on", steps_per_epoch, None, epochs - initial_epoch, validation_steps)
+        return fit(model, generator, steps_per_epoch, epochs, *args, validation_steps=validation_steps, initial_epoch=initial_epoch, **kwargs)
 
     class Losses(callbacks_module.Callback):
         def __init__(self):
@@ -471,6 +477,8 @@ def _change_training_generator(module):
 
     @functools.wraps(evaluate)
     def evaluate_generator(model, generator, steps=None, callbacks=None, *args, **kwargs):
+        if not isinstance(callbacks, callbacks_module.CallbackList):  # fit has compared what it validates on
+            over_replicas.check_steps(model, "evaluate", steps)
         losses = Losses()
         if isinstance(callbacks, callbacks_module.CallbackList):
             callbacks.append(losses)
@@ -483,7 +491,7 @@ def _change_training_generator(module):
                 callbacks.callbacks.remove(losses)
         mean = float(np.mean(losses.seen))
         return [mean, *found[1:]] if isinstance(found, list) else mean
-    module.evaluate_generator = evaluate_generator
+    module.fit_generator, module.evaluate_generator = fit_generator, evaluate_generator
 
 
 # ---- files ----

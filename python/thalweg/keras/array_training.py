@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg.keras import graph_backend
+from thalweg.keras import graph_backend, over_replicas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,8 +97,16 @@ def _fit_epochs(module, model, steps, fit_inputs, callbacks, *, out_labels, batc
 
 def change_training_arrays(module: ModuleType) -> None:
     """Changes keras.engine.training_arrays: takes rows of arrays fast, and runs epochs as above where it may."""
-    slice_arrays, fit_loop = module.slice_arrays, module.fit_loop
+    slice_arrays, fit_loop, test_loop = module.slice_arrays, module.fit_loop, module.test_loop
     signature = inspect.signature(fit_loop)
+
+    def may_begin(model, doing, inputs, size, steps, epochs=0, to_validate=0):
+        """Where there are no rows, or other workers make other steps, says so before the first one."""
+        rows = module.check_num_samples(inputs, batch_size=size, steps=steps)
+        if rows == 0:
+            raise ValueError(f"there is nothing to {doing}: the arrays have no rows, the first one has the shape {inputs[0].shape}")
+        of_rows = 0 if rows is None else -(-rows // size)
+        over_replicas.check_steps(model, doing, steps or of_rows, size, epochs, to_validate)
 
     def slice_batch(arrays, start=None, stop=None):
         if type(start) is np.ndarray and type(arrays) is list and {*map(type, arrays)} == {np.ndarray}:
@@ -111,6 +119,9 @@ def change_training_arrays(module: ModuleType) -> None:
         given.apply_defaults()
         arguments = given.arguments
         model, function, inputs = (arguments.pop(name) for name in ("model", "fit_function", "fit_inputs"))
+        size, validation = arguments["batch_size"], arguments["val_inputs"]
+        may_begin(model, "train on", inputs, size, arguments["steps_per_epoch"], arguments["epochs"] - arguments["initial_epoch"],
+                  arguments["validation_steps"] or (-(-len(validation[0]) // size) if validation and size else 0))
         steps = function.repeated(inputs) if isinstance(function, graph_backend.Function) else function
         if steps is not function and not any(arguments[name] for name in ("steps_per_epoch", "validation_steps", "verbose")):
             history = module.cbks.History()
@@ -122,4 +133,10 @@ def change_training_arrays(module: ModuleType) -> None:
                 left = ("callbacks", "steps_per_epoch", "validation_steps", "verbose")
                 return _fit_epochs(module, model, steps, inputs, callbacks, **{k: v for k, v in arguments.items() if k not in left})
         return fit_loop(model, steps, inputs, **arguments)
-    module.slice_arrays, module.fit_loop = slice_batch, fit_arrays
+
+    @functools.wraps(test_loop)
+    def test_arrays(model, f, ins, batch_size=None, verbose=0, steps=None, callbacks=None):
+        if not isinstance(callbacks, module.cbks.CallbackList):  # fit has compared what it validates on
+            may_begin(model, "evaluate", ins, batch_size, steps)
+        return test_loop(model, f, ins, batch_size, verbose, steps, callbacks)
+    module.slice_arrays, module.fit_loop, module.test_loop = slice_batch, fit_arrays, test_arrays

@@ -6,11 +6,23 @@ import functools
 from typing import TYPE_CHECKING
 
 import thalweg
-from thalweg.keras import over_replicas
+from thalweg.control import replicas
+from thalweg.keras import graph_backend, inner_updates, over_replicas
 from thalweg.variables.variables import VariableAggregation, VariableSynchronization
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+
+def _average(layer, backend, variable, moment):
+    """What moves an average to a moment; several of a layer that is called again move it in the order of the calls."""
+    def made():
+        return backend.moving_average_update(variable, moment, layer.momentum)
+    if replicas.of_a_replica() is None:
+        return graph_backend.update_in_turn(variable, made)
+    before = inner_updates.of_layer(layer)  # of the same replica, for the same model
+    with thalweg.control_dependencies(before):
+        return made()
 
 
 def change_layer(module: ModuleType) -> None:
@@ -55,7 +67,7 @@ def change_layer(module: ModuleType) -> None:
         normed, *moments = backend.normalize_batch_in_training(inputs, *scales, axes, epsilon=self.epsilon)
         if lacks_rows is not None:
             moments = [thalweg.where(lacks_rows, thalweg.identity(v), moment) for moment, v in zip(moments, own)]
-        self.add_update([backend.moving_average_update(v, moment, self.momentum) for v, moment in zip(own, moments)], inputs)
+        self.add_update([_average(self, backend, v, moment) for v, moment in zip(own, moments)], inputs)
         return backend.in_train_phase(normed, at_rest, training=training)
 
     for changed in (__init__, build, call):

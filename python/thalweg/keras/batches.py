@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
 
 
 class RanOut(Exception):
-    """A dataset has fewer batches than were asked for."""
+    """A dataset has fewer batches than were asked for: `source`, the Batches of it."""
+
+    def __init__(self, source: Batches) -> None:
+        super().__init__(f"Your dataset ran out of data after {source.taken} batches")
+        self.source = source
 
 
 def is_input_pipeline(value: object) -> bool:
@@ -57,7 +62,7 @@ class Batches:
             if count < 0:
                 raise ValueError(f"How many batches the dataset has is not known before they are read: `{argument}` must be given.")
             steps = count
-        self.steps, self._again, self._taken = steps, again, 0
+        self.steps, self._again, self.taken = steps, again, 0
         self._next = session.make_callable(element)
         self._begin(session)
         if self._unused is not None:
@@ -71,19 +76,19 @@ class Batches:
     def _begin(self, session):
         if self._initializer is not None:
             session.run(self._initializer)
-        self._taken = 0
+        self.taken = 0
 
     def __iter__(self) -> Batches:
         return self
 
     def __next__(self) -> Any:
-        if self._again and self._taken == self.steps:
+        if self._again and self.taken == self.steps:
             self._begin(graph_backend.get_session())
         try:
             element = self._next()
         except errors.OutOfRangeError:
-            raise RanOut(f"Your dataset ran out of data after {self._taken} batches") from None
-        self._taken += 1
+            raise RanOut(self) from None
+        self.taken += 1
         return tuple(_lists(part) for part in element) if isinstance(element, tuple) else element
 
 
@@ -95,6 +100,26 @@ def _refuse(more, **arguments):
     for name, value in arguments.items():
         if value is not None and not (isinstance(value, (bool, int, float)) and value == 0):
             raise ValueError(f"`{name}` argument is not supported when input `x` is a dataset or a dataset iterator")
+
+
+def _ended(model, epoch):
+    """The history of a model whose epoch is ended with what was counted of it."""
+    callbacks = model._get_callback_model().__dict__["_trained_with"]
+    callbacks.on_epoch_end(epoch, {})
+    callbacks._call_end_hook("train")
+    return model.history
+
+
+def change_callbacks(module: ModuleType) -> None:
+    """A model that begins to be trained knows its callbacks, for data that end within an epoch."""
+    begin = module.CallbackList._call_begin_hook
+
+    @functools.wraps(begin)
+    def begin_of_model(self, mode):
+        if mode == "train":
+            self.model.__dict__["_trained_with"] = self
+        begin(self, mode)
+    module.CallbackList._call_begin_hook = begin_of_model
 
 
 def change_training(module: ModuleType) -> None:
@@ -126,9 +151,13 @@ def change_training(module: ModuleType) -> None:
                                           validation_data=validation_data, validation_steps=validation_steps,
                                           validation_freq=validation_freq, initial_epoch=initial_epoch, workers=0, shuffle=False)
             except RanOut as end:
+                if end.source is not batches:
+                    raise ValueError(f"{end}, fewer than the {validation_steps} of `validation_steps`") from None
                 logging.getLogger("thalweg").warning("%s; training is interrupted. It needs steps_per_epoch * epochs batches: "
                                                      "dataset.repeat() makes more.", end)
-                return self.history
+                return _ended(self, initial_epoch + batches.taken // batches.steps)
+            finally:
+                self.__dict__.pop("_trained_with", None)
 
     def evaluate_batches(self, x=None, y=None, batch_size=None, verbose=1, sample_weight=None, steps=None, callbacks=None, **kwargs):
         if not is_input_pipeline(x):

@@ -189,6 +189,27 @@ def set_value(x: Variable, value: ArrayLike) -> None:
 
 
 # ---- functions ----
+def update_in_turn(variable: Variable, make: Callable[[], Tensor]) -> Tensor:
+    """An update of a variable that reads it first: a function that has several makes them once more, one behind the other."""
+    update = make()
+    get_graph().__dict__.setdefault("_keras_in_turn", {})[update] = variable, make
+    return update
+
+
+def _in_turn(updates):
+    """The updates, of which those of one variable run in this order: what another function has not must not be waited for by its own."""
+    known, last = get_graph().__dict__.get("_keras_in_turn", {}), {}
+    for number, update in enumerate(updates):
+        variable, make = known.get(update, (None, None)) if isinstance(update, Tensor) else (None, None)
+        if make is None:
+            continue
+        if variable in last:
+            with thalweg.control_dependencies([last[variable]]):
+                updates[number] = make()
+        last[variable] = updates[number]
+    return updates
+
+
 class Function:
     """Runs a part of the graph: a list of arrays in, a list of arrays out, updates behind them."""
 
@@ -200,7 +221,7 @@ class Function:
                 raise TypeError(f"`{what}` to a Keras backend function should be a list or tuple.")
         self.inputs, self.outputs, self.name = list(inputs), list(outputs), name
         with thalweg.control_dependencies([o for o in self.outputs if o is not None]):
-            self.updates_op = thalweg.group(*[thalweg.assign(*u) if isinstance(u, tuple) else u for u in updates or []])
+            self.updates_op = thalweg.group(*[thalweg.assign(*u) if isinstance(u, tuple) else u for u in _in_turn([*(updates or [])])])
         self.feed_dict = feed_dict or {}
         self.fetches = list(fetches) if isinstance(fetches, (list, tuple)) else [fetches]
         self.run_options, self.run_metadata = options, run_metadata

@@ -65,6 +65,11 @@ def all_added() -> Iterator[list[tuple[Any, str, Any]]]:
         _calls.every = before
 
 
+def of_layer(layer: Any) -> list[Any]:
+    """The updates that a layer has added since all_added() began."""
+    return [each for other, kind, each in getattr(_calls, "every", None) or [] if other is layer and kind == "updates"]
+
+
 def is_within_call() -> bool:
     """Whether a layer is being called."""
     return bool(getattr(_calls, "open", ()))

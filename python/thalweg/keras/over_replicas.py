@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+_DEFAULT_BATCH = 32  # of fit
+
+
 def _library(path):
     return importlib.import_module("thalweg.keras.library." + path)
 
@@ -138,6 +141,15 @@ def _mean(loss):
     return thalweg.reduce_mean(loss) if loss.shape.ndims != 0 else loss
 
 
+def _told(loss):
+    """A loss that was not reduced is told as its mean, and has the gradient of its sum."""
+    if loss.shape.ndims == 0:
+        return loss
+    total = thalweg.reduce_sum(loss)
+    mean = thalweg.div_no_nan(total, thalweg.cast(thalweg.size(loss), total.dtype))
+    return thalweg.stop_gradient(mean) + (total - thalweg.stop_gradient(total))
+
+
 def _called(model, inputs):
     """(outputs, masks of them) of a model on other inputs, in which its layers are called one by one."""
     if not model._is_graph_network:
@@ -173,8 +185,11 @@ def _total_loss(model, outputs, targets, weights, masks, extra, count):
             loss = loss_of(targets[i], outputs[i], sample_weight=weight)
         if len(outputs) > 1:
             model._output_loss_metrics[i](loss)
-        if count > 1 and getattr(loss_of, "reduction", None) != reduction.Reduction.SUM:
-            loss = loss / count
+        if count > 1:  # what is not reduced counts a sample as the sum does, but is told as a mean
+            if getattr(loss_of, "reduction", None) == reduction.Reduction.NONE:
+                loss = thalweg.stop_gradient(loss / count) + (loss - thalweg.stop_gradient(loss))
+            elif getattr(loss_of, "reduction", None) != reduction.Reduction.SUM:
+                loss = loss / count
         loss = model.loss_weights_list[i] * loss
         total = loss if total is None else total + loss
     extra = extra + [weight._regularizer(weight) for weight in model.weights if getattr(weight, "_regularizer", None) is not None]
@@ -183,7 +198,7 @@ def _total_loss(model, outputs, targets, weights, masks, extra, count):
         total = added if total is None else total + added
     if total is None:
         raise ValueError("The model cannot be compiled because it has no loss to optimize.")
-    return _mean(total)
+    return _told(total)
 
 
 # ---- what a strategy does not do ----
@@ -219,6 +234,13 @@ def scope_of(model: Any) -> AbstractContextManager[Any]:
     return contextlib.nullcontext() if strategy is None else strategy.scope()
 
 
+def check_steps(model: Any, doing: str, batches: int | None, size: int | None = None, epochs: int = 0, to_validate: int | None = None) -> None:
+    """Raises where other workers would make other steps, and each wait for the others; what is not known goes with any."""
+    if model._distribution_strategy is not None:
+        model._distribution_strategy.extended._check_alike([(f"batches to {doing}", batches or 0), ("samples in a batch", size or 0),
+                                                            ("epochs", epochs), ("batches to validate on", to_validate or 0)])
+
+
 def change_training(module: ModuleType) -> None:
     """Models of a strategy are compiled, trained, measured and asked over its replicas."""
     Model = module.Model
@@ -249,10 +271,24 @@ def change_training(module: ModuleType) -> None:
     Model.compile, Model._standardize_user_data = compile_over_replicas, standardize_over_replicas
     for name, steps in (("fit", "steps_per_epoch"), ("evaluate", "steps"), ("predict", "steps")):
         setattr(Model, name, _with_steps(getattr(Model, name), steps))
-    for name in ("_handle_metrics", "_prepare_total_loss"):
-        setattr(Model, name, _of_replicas(getattr(Model, name)))
+    Model._handle_metrics = _of_replicas(Model._handle_metrics)
+    Model._prepare_total_loss = _of_replicas(_with_gradient_of_sum(Model._prepare_total_loss))
     for kind, function in (("train", _train_function), ("test", _test_function), ("predict", _predict_function)):
         setattr(Model, f"_make_{kind}_function", _made_over_replicas(getattr(Model, f"_make_{kind}_function"), f"{kind}_function", function))
+
+
+def _cut_validation(given):
+    """Among arguments of fit, so many batches of the arrays to validate on as validation_steps are, where it trains on arrays."""
+    steps, arrays = given.get("validation_steps"), given.get("validation_data")
+    rows, first = (next(iter(nest.flatten(value)), None) for value in (arrays, given.get("x")))
+    if not steps or not isinstance(rows, np.ndarray) or not isinstance(first, np.ndarray):
+        return
+    size, of_epoch = given.get("batch_size"), given.get("steps_per_epoch")
+    size = size or (len(first) // of_epoch if of_epoch else _DEFAULT_BATCH)
+    if len(rows) < size * steps:
+        raise ValueError(f"validation_steps={steps} of {size} samples are {size * steps}, but validation_data has {len(rows)}")
+    cut = nest.map_structure(lambda array: array if array is None else array[:size * steps], arrays)
+    given.update(validation_data=cut, validation_steps=None)
 
 
 def _with_steps(method, name):
@@ -265,9 +301,10 @@ def _with_steps(method, name):
             return method(self, *args, **kwargs)
         bound = signature.bind(self, *args, **kwargs)
         given = bound.arguments
+        _cut_validation(given)
         steps, first = given.get(name), next(iter(nest.flatten(given.get("x"))), None)
         if steps is None or not isinstance(first, np.ndarray):
-            return method(self, *args, **kwargs)
+            return method(*bound.args, **bound.kwargs)
         size = given.get("batch_size")
         if size is None and len(first) % steps:
             raise ValueError(f"The number of samples {len(first)} is not divisible by steps {steps}. Please change the number of steps to a value "
@@ -278,6 +315,16 @@ def _with_steps(method, name):
         given.update({"batch_size": size or len(first) // steps, name: None})
         return method(*bound.args, **bound.kwargs)
     return with_steps
+
+
+def _with_gradient_of_sum(prepare):
+    """The total loss of the package is a mean, of one element where losses are reduced."""
+    @functools.wraps(prepare)
+    def prepared(self, *args, **kwargs):
+        mean = prepare(self, *args, **kwargs)
+        of = mean.op.inputs[0] if getattr(mean, "op", None) is not None and mean.op.type == "Mean" else mean
+        return mean if of.shape.ndims == 0 else _told(of)
+    return prepared
 
 
 def _of_replicas(method):
