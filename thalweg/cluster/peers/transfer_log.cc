@@ -64,7 +64,7 @@ void TransferLog::Add(int64_t step, Transfer transfer) {
 
 Rendezvous::RecvDone TransferLog::Noted(int64_t step, const RendezvousKey& key,
                                         Rendezvous::RecvDone done) {
-  return [this, step, key, start = SystemClock().WallMicros(),
+  return [this, step, key = key, start = SystemClock().WallMicros(),
           done = std::move(done)](Result<Delivery> got) mutable {  // called once
     const int64_t bytes = got.ok() && !got->dead ? static_cast<int64_t>(got->tensor.bytes()) : 0;
     Add(step, {.source = std::move(key.source),
