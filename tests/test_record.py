@@ -24,6 +24,14 @@ def shared_cluster(request):
         yield tasks
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Python's own handler, for commands too: jobs that a shell starts in the background begin with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Program:
     """A graph over both tasks, and a thread that runs steps of it until it is told to end."""
 
