@@ -132,8 +132,8 @@ answer, the step is ended with the same report. A step that waits for a queue of
 stuck; a task that computes is not stuck.
 
 **Recorded steps.** Who records steps (`thalweg trace record`) gets one that fails with what was seen until then, and the name of each task
-of which nothing is known, as it was killed, stands still or is cut off; clients hear what they would. Who records and goes away, killed or
-told to end, is forgotten at once; a master that ends tells him so.
+of which nothing is known, as it was killed, stands still or is cut off; clients hear what they would. Who records and goes away, as he is
+killed, is forgotten at once; one who is told to end gets what was recorded until then; a master that ends tells him so.
 
 **Looking into it.** `thalweg debug dump grpc://HOST:PORT [--json]` shows the open steps of a server, the nodes that compute, those that wait
 and for what, the values that lie or are awaited, open calls, and the tasks it watches, also while a step is stuck; `kill -USR1` makes
