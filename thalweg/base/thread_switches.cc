@@ -28,6 +28,8 @@ struct SwitchRecord {
 };
 constexpr uint64_t kRecord = sizeof(SwitchRecord);
 static_assert(kRoom % kRecord == 0);
+// What the kernel may write over while older records are copied.
+constexpr uint64_t kSpare = 64 * kRecord;
 
 Status Refused(int error) {
   if (error == ENOSYS || error == EINVAL || error == EOPNOTSUPP) {
@@ -90,7 +92,7 @@ uint64_t ThreadSwitches::Written() const {
 void ThreadSwitches::Read(uint64_t from, uint64_t to, std::vector<ThreadSwitch>* into) const {
   const char* const records = static_cast<const char*>(memory_) + kPage;
   const size_t first = into->size();
-  if (to - from > kRoom) from = to - kRoom;
+  if (to - from > kRoom - kSpare) from = to - (kRoom - kSpare);
   int64_t out = 0;
   bool is_preempted = false;
   for (uint64_t at = from; at < to; at += kRecord) {

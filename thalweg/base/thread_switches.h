@@ -7,7 +7,7 @@
 //   if (!watch.status().ok()) Note(watch.status());  // what the system does not permit
 //   watch.Take(&switches);                           // since it was made, or the last call
 //
-// The kernel writes them into memory of the thread's own (perf_event_open), 256 at most between two
+// The kernel writes them into memory of the thread's own (perf_event_open), 224 at most between two
 // calls of Take, the oldest go first. While no watch lives, nothing is counted.
 // Ownership: a watch owns nothing; what the kernel writes into belongs to the thread.
 // Threads: a watch is used by the thread that made it.

@@ -23,8 +23,10 @@ class ThreadSwitchesTest : public testing::Test {
   }
 };
 
-// A thread that sleeps has no processor.
-void BeOut() { std::this_thread::sleep_for(std::chrono::microseconds(1)); }
+// A thread that sleeps has no processor; one whose sleep is over at once may count as preempted.
+void BeOut(int64_t micros = 1000) {
+  std::this_thread::sleep_for(std::chrono::microseconds(micros));
+}
 
 TEST_F(ThreadSwitchesTest, AThreadThatWaitsWasOut) {
   ThreadSwitches::Watch watch;
@@ -78,12 +80,12 @@ TEST_F(ThreadSwitchesTest, AThreadThatGivesWayToAnotherIsPreempted) {
 
 TEST_F(ThreadSwitchesTest, OfManyTheLastAreTold) {
   ThreadSwitches::Watch watch;
-  for (int i = 0; i < 400; ++i) BeOut();
+  for (int i = 0; i < 400; ++i) BeOut(1);
   const int64_t last = NowNanos();
   BeOut();
   std::vector<ThreadSwitch> switches;
   watch.Take(&switches);
-  EXPECT_LE(switches.size(), 256U);
+  EXPECT_LE(switches.size(), 224U);
   ASSERT_GE(switches.size(), 200U);
   EXPECT_LE(last, switches.back().out_nanos);
 }
