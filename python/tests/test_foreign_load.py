@@ -4,8 +4,6 @@ import json
 import subprocess
 import sys
 
-import pytest
-
 _PROGRAM = """
 import os, subprocess, sys
 import numpy as np
@@ -40,10 +38,12 @@ def test_products_whose_processor_another_program_takes(tmp_path):
     subprocess.run([sys.executable, "-c", _PROGRAM, str(path), "2"], check=True, timeout=300)
     command = [sys.executable, "-m", "thalweg", "trace", "summary", "--json", str(path)]
     summary = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout)
-    if any("no processor is not known" in note for note in summary["notes"]):
-        pytest.skip("the kernel tells no thread switches here, and the summary says so")
-    step = summary["steps"][summary["step"]]
     found = [stall for stall in summary["stalls"] if stall["kind"] == "foreign load"]
+    unknown = [note for note in summary["notes"] if "no processor is not known" in note]
+    if unknown:  # the kernel tells none here: then that is said, with the reason, and nothing is blamed
+        assert not found and all("perf_event_open" in note or "mmap" in note for note in unknown), summary
+        return
+    step = summary["steps"][summary["step"]]
     assert found and found[0]["node"] in ("first", "second"), summary["stalls"]
     # Two others have two thirds of the processor.
     assert found[0]["lost_nanos"] > 0.3 * step["time_nanos"], summary

@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <string>
+#include <string_view>
 
 #include "thalweg/base/str_cat.h"
 #include "thalweg/base/thread_owner.h"
@@ -31,15 +33,22 @@ static_assert(kRoom % kRecord == 0);
 // What the kernel may write over while older records are copied.
 constexpr uint64_t kSpare = 64 * kRecord;
 
-Status Refused(int error) {
-  if (error == ENOSYS || error == EINVAL || error == EOPNOTSUPP) {
-    return Unimplemented(
-        "the kernel tells no thread switches (perf_event_open: ", std::strerror(error), ")");
+Status Refused(std::string_view call, int error) {
+  const std::string what =
+      StrCat("the kernel tells no thread switches (", call, ": ", std::strerror(error), ")");
+  switch (error) {
+    case EACCES:
+    case EPERM:
+      return PermissionDenied(what, ": kernel.perf_event_paranoid above 2, a container's seccomp ",
+                              "profile or the limit of locked memory (ulimit -l) forbids it");
+    case EINVAL:
+    case ENOENT:
+    case ENOSYS:
+    case EOPNOTSUPP:
+      return Unimplemented(what);
+    default:
+      return ResourceExhausted(what);
   }
-  return PermissionDenied(
-      "the kernel tells no thread switches (perf_event_open: ", std::strerror(error),
-      "; kernel.perf_event_paranoid above 2, or a "
-      "container's seccomp profile, forbids it)");
 }
 
 }  // namespace
@@ -59,14 +68,14 @@ ThreadSwitches::ThreadSwitches() {
   fd_ = static_cast<int>(
       ::syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
   if (fd_ < 0) {
-    status_ = Refused(errno);
+    status_ = Refused("perf_event_open", errno);
     return;
   }
   // Mapped to be read alone: the kernel then writes over what is oldest, and waits for no reader.
   memory_ = ::mmap(nullptr, kPage + kRoom, PROT_READ, MAP_SHARED, fd_, 0);
   if (memory_ == MAP_FAILED) {
     memory_ = nullptr;
-    status_ = Refused(errno);
+    status_ = Refused("mmap", errno);
     ::close(fd_);
     fd_ = -1;
   }
@@ -120,9 +129,10 @@ ThreadSwitches::Watch::~Watch() {
   if (of_.fd_ >= 0 && --of_.watches_ == 0) ::ioctl(of_.fd_, PERF_EVENT_IOC_DISABLE, 0);
 }
 
+bool ThreadSwitches::Watch::HasNews() const { return of_.Written() != read_; }
+
 void ThreadSwitches::Watch::Take(std::vector<ThreadSwitch>* into) {
   const uint64_t written = of_.Written();
-  if (written == read_) return;
   of_.Read(read_, written, into);
   read_ = written;
 }

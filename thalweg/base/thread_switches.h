@@ -11,7 +11,8 @@
 // calls of Take, the oldest go first. While no watch lives, nothing is counted.
 // Ownership: a watch owns nothing; what the kernel writes into belongs to the thread.
 // Threads: a watch is used by the thread that made it.
-// Errors: PermissionDenied or Unimplemented as status(), where Take gives nothing.
+// Errors: PermissionDenied, Unimplemented or ResourceExhausted as status(), where Take gives
+// nothing: for good, as a thread asks once.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,8 @@ class ThreadSwitches {
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
     const Status& status() const { return of_.status_; }
+    // Whether there is anything to take: a look at memory.
+    bool HasNews() const;
     // Those that have ended, behind what is in `into`.
     void Take(std::vector<ThreadSwitch>* into);
 

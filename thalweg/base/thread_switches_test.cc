@@ -2,39 +2,95 @@
 #include "thalweg/base/thread_switches.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <thread>
 
 namespace thalweg {
 namespace {
 
+constexpr int64_t kLongest = 30'000'000'000;  // of a wait that a switch ends
+
 int64_t NowNanos() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+// A thread that answers each byte. Whoever asks has no processor until it has, or nearly always.
+class Echo {
+ public:
+  Echo() : made_(::pipe(asks_.data()) == 0 && ::pipe(answers_.data()) == 0) {
+    EXPECT_TRUE(made_);
+    thread_ = std::thread([this] {
+      char byte = 0;
+      while (::read(asks_[0], &byte, 1) == 1 && ::write(answers_[1], &byte, 1) == 1) continue;
+    });
+  }
+  ~Echo() {
+    ::close(asks_[1]);
+    thread_.join();
+    for (const int end : {asks_[0], answers_[0], answers_[1]}) ::close(end);
+  }
+  void Ask() {
+    char byte = 0;
+    EXPECT_TRUE(::write(asks_[1], &byte, 1) == 1 && ::read(answers_[0], &byte, 1) == 1);
+  }
+
+ private:
+  std::array<int, 2> asks_{}, answers_{};
+  const bool made_;
+  std::thread thread_;
+};
 
 class ThreadSwitchesTest : public testing::Test {
  protected:
-  void SetUp() override {
-    const ThreadSwitches::Watch watch;
-    if (!watch.status().ok()) GTEST_SKIP() << watch.status().ToString();
+  // Whether the machine permits it. Where not, that is told, and nothing else.
+  static bool IsPermitted() {
+    ThreadSwitches::Watch watch;
+    if (watch.status().ok()) return true;
+    EXPECT_NE(watch.status().message().find("tells no thread switches"), std::string::npos);
+    std::vector<ThreadSwitch> none;
+    watch.Take(&none);
+    EXPECT_FALSE(watch.HasNews());
+    EXPECT_TRUE(none.empty());
+    return false;
   }
+  // Asks until the watch tells `wanted` more switches that were waits.
+  void WaitOften(size_t wanted) {
+    ThreadSwitches::Watch watch;
+    size_t seen = 0;
+    for (const int64_t end = NowNanos() + kLongest; seen < wanted && NowNanos() < end;) {
+      echo_.Ask();
+      std::vector<ThreadSwitch> switches;
+      watch.Take(&switches);
+      for (const ThreadSwitch& each : switches) seen += each.is_preempted ? 0 : 1;
+    }
+    EXPECT_GE(seen, wanted);
+  }
+
+ private:
+  Echo echo_;
 };
 
-// A thread that sleeps has no processor; one whose sleep is over at once may count as preempted.
-void BeOut(int64_t micros = 1000) {
-  std::this_thread::sleep_for(std::chrono::microseconds(micros));
-}
-
 TEST_F(ThreadSwitchesTest, AThreadThatWaitsWasOut) {
+  if (!IsPermitted()) return;
   ThreadSwitches::Watch watch;
   std::vector<ThreadSwitch> switches;
   const int64_t begin = NowNanos();
-  BeOut();
-  const int64_t end = NowNanos();
+  WaitOften(1);
+  EXPECT_TRUE(watch.HasNews());
   watch.Take(&switches);
+  const int64_t end = NowNanos();
   ASSERT_FALSE(switches.empty());
   int64_t before = begin, waits = 0;
   for (const ThreadSwitch& each : switches) {
@@ -45,13 +101,13 @@ TEST_F(ThreadSwitchesTest, AThreadThatWaitsWasOut) {
     waits += each.is_preempted ? 0 : 1;
   }
   EXPECT_GT(waits, 0);
-  const size_t taken = switches.size();
   std::vector<ThreadSwitch> again;
   watch.Take(&again);  // what was taken is not told again
-  for (const ThreadSwitch& each : again) EXPECT_LE(switches[taken - 1].in_nanos, each.out_nanos);
+  for (const ThreadSwitch& each : again) EXPECT_LE(switches.back().in_nanos, each.out_nanos);
 }
 
 TEST_F(ThreadSwitchesTest, AThreadThatGivesWayToAnotherIsPreempted) {
+  if (!IsPermitted()) return;
   // Both may use one processor alone, until the switches show.
   cpu_set_t before, one;
   ASSERT_EQ(::sched_getaffinity(0, sizeof(before), &before), 0);
@@ -65,8 +121,7 @@ TEST_F(ThreadSwitchesTest, AThreadThatGivesWayToAnotherIsPreempted) {
   bool seen = false;
   {
     ThreadSwitches::Watch watch;
-    const int64_t deadline = NowNanos() + 30'000'000'000;
-    while (!seen && NowNanos() < deadline) {
+    for (const int64_t end = NowNanos() + kLongest; !seen && NowNanos() < end;) {
       std::vector<ThreadSwitch> switches;
       watch.Take(&switches);
       for (const ThreadSwitch& each : switches) seen |= each.is_preempted;
@@ -79,10 +134,11 @@ TEST_F(ThreadSwitchesTest, AThreadThatGivesWayToAnotherIsPreempted) {
 }
 
 TEST_F(ThreadSwitchesTest, OfManyTheLastAreTold) {
+  if (!IsPermitted()) return;
   ThreadSwitches::Watch watch;
-  for (int i = 0; i < 400; ++i) BeOut(1);
+  WaitOften(400);
   const int64_t last = NowNanos();
-  BeOut();
+  WaitOften(1);
   std::vector<ThreadSwitch> switches;
   watch.Take(&switches);
   EXPECT_LE(switches.size(), 224U);
@@ -91,26 +147,72 @@ TEST_F(ThreadSwitchesTest, OfManyTheLastAreTold) {
 }
 
 TEST_F(ThreadSwitchesTest, WatchesNest) {
+  if (!IsPermitted()) return;
   ThreadSwitches::Watch outer;
   { const ThreadSwitches::Watch inner; }
-  BeOut();
+  WaitOften(1);
   std::vector<ThreadSwitch> switches;
   outer.Take(&switches);
   EXPECT_FALSE(switches.empty());
 }
 
-TEST_F(ThreadSwitchesTest, AForkedProcessHasNone) {
-  ThreadSwitches::Watch watch;
-  BeOut();
+// ---- in a process of its own
+void ExpectOfChild(const std::function<bool()>& holds) {
   const pid_t child = ::fork();
-  if (child == 0) {
-    std::vector<ThreadSwitch> switches;
-    watch.Take(&switches);
-    ::_exit(switches.empty() ? 0 : 1);
-  }
+  if (child == 0) ::_exit(holds() ? 0 : 1);
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST_F(ThreadSwitchesTest, AForkedProcessHasNone) {
+  if (!IsPermitted()) return;
+  ThreadSwitches::Watch watch;
+  WaitOften(1);
+  ExpectOfChild([&watch] {
+    std::vector<ThreadSwitch> switches;
+    watch.Take(&switches);
+    return switches.empty();
+  });
+}
+
+// What a process is told that may not, or cannot, ask the kernel.
+std::string WordsOfThread(Code code) {
+  std::string words;
+  std::thread([&] {  // one that has not asked yet
+    ThreadSwitches::Watch watch;
+    std::vector<ThreadSwitch> none;
+    watch.Take(&none);
+    if (watch.status().code() == code && none.empty()) words = watch.status().message();
+  })
+      .join();
+  return words;
+}
+
+TEST(ThreadSwitchesRefusalTest, AContainerThatForbidsItIsNamed) {
+  ExpectOfChild([] {
+    std::array filter = {sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                         sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+                         sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                         sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program = {.len = filter.size(), .filter = filter.data()};
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+      return false;
+    }
+    return WordsOfThread(Code::kPermissionDenied).find("seccomp") != std::string::npos;
+  });
+}
+
+TEST(ThreadSwitchesRefusalTest, WantOfDescriptorsIsNoWantOfRights) {
+  ExpectOfChild([] {
+    const rlimit none = {.rlim_cur = 0, .rlim_max = 0};
+    if (::setrlimit(RLIMIT_NOFILE, &none) != 0) return false;
+    // Where the machine forbids it anyway, that comes first.
+    return WordsOfThread(Code::kResourceExhausted).find("perf_event_open: Too many open files") !=
+               std::string::npos ||
+           !WordsOfThread(Code::kPermissionDenied).empty();
+  });
 }
 
 }  // namespace

@@ -97,11 +97,15 @@ class StepTrace {
     MutexLock lock(mutex_);
     return std::exchange(values_, {});
   }
-  // What `watch` has of the calling thread.
+  // What `watch` has of the calling thread, or why it has nothing.
   void AddSwitches(int thread, ThreadSwitches::Watch* watch) EXCLUDES(mutex_) {
+    if (watch->status().ok() && !watch->HasNews()) return;
     MutexLock lock(mutex_);
-    if (!watch->status().ok()) switches_.missing = watch->status();
-    watch->Take(&switches_.by_thread[thread]);
+    if (watch->status().ok()) {
+      watch->Take(&switches_.by_thread[thread]);
+    } else {
+      switches_.missing = watch->status();
+    }
   }
   SwitchRecords TakeSwitches() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
