@@ -32,7 +32,8 @@ struct NodeRecord {
   uint64_t tag = 0;         // frame and iteration
   int64_t start_nanos = 0;  // of the trace's clock
   int64_t end_nanos = 0;
-  uint32_t values = 0;  // how many of the trace's values are its outputs
+  uint32_t values = 0;         // how many of the trace's values are its outputs
+  bool has_no_thread = false;  // an asynchronous kernel: `thread` went on when it had ended
 };
 
 // An output with a buffer, or one that leads to a resource.
@@ -97,11 +98,15 @@ class StepTrace {
     MutexLock lock(mutex_);
     return std::exchange(values_, {});
   }
-  // What `watch` has of the calling thread.
+  // What `watch` has of the calling thread; mostly nothing, which takes no lock.
   void AddSwitches(int thread, ThreadSwitches::Watch* watch) EXCLUDES(mutex_) {
+    std::vector<ThreadSwitch> taken;
+    watch->Take(&taken);
+    if (taken.empty() && watch->status().ok()) return;
     MutexLock lock(mutex_);
-    if (!watch->status().ok()) switches_.missing = watch->status();
-    watch->Take(&switches_.by_thread[thread]);
+    if (switches_.missing.ok()) switches_.missing = watch->status();
+    std::vector<ThreadSwitch>& all = switches_.by_thread[thread];
+    all.insert(all.end(), taken.begin(), taken.end());
   }
   SwitchRecords TakeSwitches() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
