@@ -477,7 +477,7 @@ TEST_P(ExecutorTest, AsyncKernelsEndInlineOrOnAForeignThread) {
   Value sum = x;
   for (int i = 0; i < 20; ++i) {
     sum = p.Add(sum, p.CallAsync({x}, [&, i](Context& ctx, Done done) {
-      auto end = [&ctx, i, d = std::make_shared<Done>(std::move(done))] {
+      auto end = [&ctx, d = std::make_shared<Done>(std::move(done))] {
         ctx.set_output(0, ctx.input(0));
         std::move (*d)(OkStatus());
       };
