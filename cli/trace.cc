@@ -115,13 +115,6 @@ void ShowClocks(const Json& summary) {
     std::fprintf(stderr, "thalweg: %s\n", note.get<std::string>().c_str());
 }
 
-Json Summarize(const std::vector<std::string>& files, int64_t step) {
-  const std::vector<const char*> paths = Pointers(files);
-  return GetJson([&](TwStatus* status) {
-    return tw_trace_summary(paths.data(), static_cast<int32_t>(paths.size()), step, status);
-  });
-}
-
 void ShowHead(const Json& summary, size_t limit) {
   const Json& step = summary.at("steps").at(summary.at("step").get<size_t>());
   std::printf("step %s of %s: %s, %s on %s\n", summary.at("step").dump().c_str(),
@@ -150,8 +143,7 @@ void ShowSummary(const TraceArgs& args) {
 }  // namespace
 
 void ShowTraceHead(const std::vector<std::string>& files, size_t limit) {
-  constexpr int64_t kSlowest = -1;
-  ShowHead(Summarize(files, kSlowest), limit);
+  ShowHead(Json::parse(TraceFilterArgs().Tell(files, TW_TRACE_SUMMARY)), limit);
 }
 
 void KeepFile(const std::string& name, std::string_view bytes, bool force) {
@@ -169,11 +161,7 @@ void WriteText(const std::string& name, const std::string& text, bool force) {
 }
 
 void WritePage(const std::vector<std::string>& files, const std::string& name, bool force) {
-  const std::vector<const char*> paths = Pointers(files);
-  const std::string page = GetText([&](TwStatus* status) {
-    return tw_trace_page(paths.data(), static_cast<int32_t>(paths.size()), status);
-  });
-  WriteText(name, page, force);
+  WriteText(name, TraceFilterArgs().Tell(files, TW_TRACE_PAGE), force);
 }
 
 namespace {

@@ -477,7 +477,7 @@ TEST_P(ExecutorTest, AsyncKernelsEndInlineOrOnAForeignThread) {
   Value sum = x;
   for (int i = 0; i < 20; ++i) {
     sum = p.Add(sum, p.CallAsync({x}, [&, i](Context& ctx, Done done) {
-      auto end = [&ctx, i, d = std::make_shared<Done>(std::move(done))] {
+      auto end = [&ctx, d = std::make_shared<Done>(std::move(done))] {
         ctx.set_output(0, ctx.input(0));
         std::move (*d)(OkStatus());
       };
@@ -728,6 +728,26 @@ TEST_P(ExecutorTest, ATraceHasEveryNodeThatRan) {
     const int expected = !in_loop ? (static_cast<int>(i) != no.node) : node.op == "Less" ? 5 : 4;
     EXPECT_EQ(runs[i], expected) << node.Label();
   }
+}
+
+// No thread ran it all the while: what becomes of its thread is told of others.
+TEST_P(ExecutorTest, ATraceSaysWhichKernelsWereAsynchronous) {
+  TestProgram p;
+  const Value x = p.Feed();
+  const Value y = p.CallAsync({x}, [](Context& ctx, Done done) {
+    ctx.set_output(0, ctx.input(0));
+    std::move(done)(OkStatus());
+  });
+  p.Fetch(p.Add(y, x));
+  const auto h = Make(p);
+  StepTrace trace;
+  CancellationManager cancellation;
+  const Tensor feed = Tensor::Scalar<int64_t>(1);
+  Tensor out;
+  ASSERT_TRUE(h->RunStep({&feed, 1}, {&out, 1}, cancellation, &trace).ok());
+  const std::vector<NodeRecord> records = trace.TakeRecords();
+  ASSERT_EQ(records.size(), 2u);
+  for (const NodeRecord& record : records) EXPECT_EQ(record.has_no_thread, record.node == y.node);
 }
 
 TEST_P(ExecutorTest, AChainOfAHundredThousandNodes) {

@@ -93,7 +93,7 @@ class NodeRunner : public Propagation<kParallel> {
     unit_ = state.unit;
     const Operand* operands = OperandsOf(instr);
     context_.SetOperands(operands, static_cast<int>(instr.inputs), static_cast<int>(instr.outputs));
-    if constexpr (kTrace) Record(instr, state.start_nanos);
+    if constexpr (kTrace) Record(instr, state.start_nanos, true);
     if (!ended.status.ok()) {
       Fail(instr, ended.status);
     } else if (!AcceptOutputs(instr, context_.num_outputs()) ||
@@ -547,14 +547,15 @@ class NodeRunner : public Propagation<kParallel> {
   using CallScope = std::conditional_t<kTrace, TracedCall, NoNode>;
 
   // What the kernel has made, which context_ has the operands of.
-  void Record(const Instr& instr, int64_t start) {
+  void Record(const Instr& instr, int64_t start, bool is_asynchronous = false) {
     if (start == StepTrace::kUntimed) return;
     const StepTrace& trace = *step_.args().trace;
     NodeRecord& record = records_.emplace_back(NodeRecord{.node = static_cast<int>(instr.node),
                                                           .thread = thread_,
                                                           .tag = tag_,
                                                           .start_nanos = start,
-                                                          .end_nanos = trace.NowNanos()});
+                                                          .end_nanos = trace.NowNanos(),
+                                                          .has_no_thread = is_asynchronous});
     if (trace.traces_values()) record.values = RecordValues(context_, &values_);
   }
 

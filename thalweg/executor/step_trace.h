@@ -32,7 +32,8 @@ struct NodeRecord {
   uint64_t tag = 0;         // frame and iteration
   int64_t start_nanos = 0;  // of the trace's clock
   int64_t end_nanos = 0;
-  uint32_t values = 0;  // how many of the trace's values are its outputs
+  uint32_t values = 0;         // how many of the trace's values are its outputs
+  bool has_no_thread = false;  // an asynchronous kernel: `thread` went on when it had ended
 };
 
 // An output with a buffer, or one that leads to a resource.
@@ -103,7 +104,7 @@ class StepTrace {
     MutexLock lock(mutex_);
     if (watch->status().ok()) {
       watch->Take(&switches_.by_thread[thread]);
-    } else {
+    } else if (switches_.missing.ok()) {
       switches_.missing = watch->status();
     }
   }

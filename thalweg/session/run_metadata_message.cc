@@ -9,6 +9,7 @@
 #include "thalweg/proto/message.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/proto/wire_fields.h"
 #include "thalweg/proto/wire_reader.h"
 
 namespace thalweg {
@@ -16,7 +17,8 @@ namespace {
 
 size_t VarintSize(uint64_t value) { return static_cast<size_t>(std::bit_width(value | 1) + 6) / 7; }
 
-// Writes fields to where there is room for them.
+// As proto/wire_fields.h, to where there is room, which is asked for once and not at each number:
+// a traced loop has millions of nodes, and its caller waits.
 class FieldWriter {
  public:
   explicit FieldWriter(char* to) : to_(to) {}
@@ -53,6 +55,7 @@ class FieldWriter {
   char* to_;
 };
 
+// Of a text that follows in parts.
 void AppendLength(uint32_t field, size_t size, std::string* out) {
   AppendTag(*out, field, WireType::kLengthDelimited);
   AppendVarint(*out, size);
@@ -74,10 +77,7 @@ size_t StatsSize(const StepStats& stats) {
 void AppendStats(const StepStats& stats, std::string* out) {
   for (const DeviceTrace& trace : stats.traces) {
     AppendLength(pb::StepStats::kDevStats, TraceSize(trace), out);
-    if (!trace.device.empty()) {
-      AppendLength(pb::DeviceStepStats::kDevice, trace.device.size(), out);
-      out->append(trace.device);
-    }
+    if (!trace.device.empty()) AddWireText(pb::DeviceStepStats::kDevice, trace.device, out);
     out->append(trace.nodes);
   }
   out->append(stats.encoded);

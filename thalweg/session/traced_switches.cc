@@ -7,7 +7,9 @@
 #include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
+
 void TracedSwitches::AppendFields(const NodeRecord& record, std::string* fields) const {
+  if (record.has_no_thread) return;
   const auto found = records_.by_thread.find(record.thread);
   if (found == records_.by_thread.end()) return;
   const std::vector<ThreadSwitch>& all = found->second;

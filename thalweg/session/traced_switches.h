@@ -25,7 +25,8 @@ class TracedSwitches {
   static constexpr int64_t kLeastWait = 10'000;  // nanoseconds
 
   explicit TracedSwitches(SwitchRecords records) : records_(std::move(records)) {}
-  // Nothing where the node always had a processor.
+  // Nothing where the node always had a processor, or needed none: an asynchronous kernel waits
+  // while its thread runs other nodes, whose switches these are.
   void AppendFields(const NodeRecord& record, std::string* fields) const;
   // To the fields of a DeviceStepStats: why nothing is known; nothing where it is.
   void AppendMissing(std::string* fields) const;

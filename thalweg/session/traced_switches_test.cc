@@ -71,6 +71,18 @@ TEST(TracedSwitchesTest, OtherThreadsAreNotMeant) {
   EXPECT_EQ(fields, "");
 }
 
+// What happens to its thread meanwhile happens to other nodes.
+TEST(TracedSwitchesTest, AsynchronousKernelsHaveNoThread) {
+  SwitchRecords records;
+  records.by_thread[1] = {{1'100'000, 1'200'000, true}};
+  std::string fields;
+  TracedSwitches(std::move(records))
+      .AppendFields(
+          {.thread = 1, .start_nanos = 1'000'000, .end_nanos = 2'000'000, .has_no_thread = true},
+          &fields);
+  EXPECT_EQ(fields, "");
+}
+
 TEST(TracedSwitchesTest, WhyNothingIsKnownIsTold) {
   SwitchRecords records;
   records.missing = PermissionDenied("no");

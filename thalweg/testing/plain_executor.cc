@@ -294,7 +294,8 @@ void PlainStep::Finish(Running& running, Status status) {
     records_.push_back({.node = running.ready.node,
                         .tag = running.context.tag(),
                         .start_nanos = running.start_nanos,
-                        .end_nanos = NowNanos()});
+                        .end_nanos = NowNanos(),
+                        .has_no_thread = n.kernel->AsAsync() != nullptr});
   }
   const bool was_dead = State(*running.ready.iteration, running.ready.node).dead;
   const auto first_output = running.values.begin() + static_cast<int64_t>(n.inputs.size());

@@ -5,6 +5,7 @@
 
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/wire_fields.h"
+#include "thalweg/tensor/dtype.h"
 
 namespace thalweg {
 namespace {
@@ -18,26 +19,10 @@ int64_t BytesOf(uint64_t value) {
   return value < static_cast<uint64_t>(kMostBytes) ? static_cast<int64_t>(value) : 0;
 }
 
-struct ElementType {
-  int dtype;
-  int64_t bytes;
-  std::string_view name;
-};
-constexpr ElementType kElementTypes[] = {
-    {1, 4, "float32"},  {2, 8, "float64"},      {3, 4, "int32"},    {4, 1, "uint8"},
-    {5, 2, "int16"},    {6, 1, "int8"},         {7, 0, "string"},   {8, 8, "complex64"},
-    {9, 8, "int64"},    {10, 1, "bool"},        {11, 1, "qint8"},   {12, 1, "quint8"},
-    {13, 4, "qint32"},  {14, 2, "bfloat16"},    {15, 2, "qint16"},  {16, 2, "quint16"},
-    {17, 2, "uint16"},  {18, 16, "complex128"}, {19, 2, "float16"}, {20, 0, "resource"},
-    {21, 0, "variant"}, {22, 4, "uint32"},      {23, 8, "uint64"},
-};
-
-const ElementType* FindElementType(int dtype) {
-  if (dtype > 100) dtype -= 100;  // of a reference
-  const auto* const found =
-      std::find_if(std::begin(kElementTypes), std::end(kElementTypes),
-                   [&](const ElementType& type) { return type.dtype == dtype; });
-  return found == std::end(kElementTypes) ? nullptr : found;
+// kInvalid for what is no type; a reference's is that of its value.
+DType TypeOf(int number) {
+  if (number > kRefOffset) number -= kRefOffset;
+  return IsValidDType(number) ? static_cast<DType>(number) : DType::kInvalid;
 }
 
 void ReadShape(std::string_view bytes, std::vector<int64_t>* shape) {
@@ -112,14 +97,11 @@ void ReadUsed(std::string_view bytes, ExecutionMemory* memory) {
 
 }  // namespace
 
-int64_t ElementBytes(int dtype) {
-  const ElementType* const type = FindElementType(dtype);
-  return type == nullptr ? 0 : type->bytes;
-}
+int64_t ElementBytes(int dtype) { return static_cast<int64_t>(DTypeSize(TypeOf(dtype))); }
 
 std::string_view ElementTypeName(int dtype) {
-  const ElementType* const type = FindElementType(dtype);
-  return type == nullptr ? std::string_view() : type->name;
+  const DType type = TypeOf(dtype);
+  return type == DType::kInvalid ? std::string_view() : DTypeName(type);
 }
 
 void ReadTypeAndShape(std::string_view tensor, int* dtype, std::vector<int64_t>* shape) {

@@ -35,6 +35,19 @@ TestMemoryStep Training() {
   return step;
 }
 
+TEST(MemoryUseTest, EachTypeOfElementsHasItsNameAndSize) {
+  EXPECT_EQ(ElementTypeName(1), "float32");
+  EXPECT_EQ(ElementTypeName(101), "float32") << "of a reference";
+  EXPECT_EQ(ElementTypeName(25), "float8_e4m3fn");
+  EXPECT_EQ(ElementBytes(9), 8);
+  EXPECT_EQ(ElementBytes(25), 1);
+  EXPECT_EQ(ElementBytes(7), 0) << "texts";
+  for (const int none : {-1, 0, 33, 100, 133, 999}) {
+    EXPECT_EQ(ElementTypeName(none), "") << none;
+    EXPECT_EQ(ElementBytes(none), 0) << none;
+  }
+}
+
 TEST(MemoryUseTest, ThePeakAndWhoHoldsIt) {
   const auto trace = Training().Finished();
   const std::vector<MemoryUse> uses = MemoryOfStep(*trace, 0);

@@ -7,7 +7,8 @@
 // Devices are processes, lanes are threads; counters tell how busy the lanes are and, where the
 // trace was read with memory, what each kind holds. A flow goes from the moment at which a node was
 // scheduled to its start, and from a Send to the arrival of its value. Names are interned, times
-// are differences: some 40 bytes a span, where Chrome's form takes four times as many.
+// are differences: some 40 bytes a span, where Chrome's form takes four times as many. Switches are
+// not told.
 // Ownership: none.
 // Threads: any.
 // Errors: none.

@@ -75,8 +75,10 @@ class Filtering {
   void TakeSpans() {
     place_.assign(trace_.spans.size(), -1);
     std::vector<TraceStep> steps;
+    std::vector<int64_t> number_of(trace_.steps.size(), -1);
     size_t kept = 0;
-    for (const TraceStep& step : trace_.steps) {
+    for (size_t was = 0; was < trace_.steps.size(); ++was) {
+      const TraceStep& step = trace_.steps[was];
       TraceStep left = step;
       left.first = kept;
       left.begin = INT64_MAX;
@@ -91,10 +93,23 @@ class Filtering {
         trace_.spans[kept++].step = static_cast<uint32_t>(steps.size());
       }
       left.last = kept;
-      if (left.last > left.first) steps.push_back(left);
+      if (left.last == left.first) continue;
+      number_of[was] = static_cast<int64_t>(steps.size());
+      steps.push_back(left);
     }
     trace_.spans.resize(kept);
     trace_.steps = std::move(steps);
+    TakeSwitches(number_of);
+  }
+
+  // Of the threads of tasks that stay, in the steps that stay: who asks, asks for a span.
+  void TakeSwitches(const std::vector<int64_t>& number_of) {
+    std::erase_if(trace_.switches, [&](const TraceSwitch& each) {
+      return number_of[each.step] < 0 || !IsTask(each.device);
+    });
+    for (TraceSwitch& each : trace_.switches) {
+      each.step = static_cast<uint32_t>(number_of[each.step]);
+    }
   }
 
   // Those whose arrival is seen.

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "thalweg/trace/critical_path.h"
+#include "thalweg/trace/lost_processor.h"
 #include "thalweg/trace/memory_use.h"
 #include "thalweg/trace/test_memory_step.h"
 #include "thalweg/trace/test_step.h"
@@ -80,6 +82,25 @@ TEST(TraceFilterTest, NothingLeftIsAnError) {
   trace = TwoTasks();
   const Status backward = FilterTrace({.from_nanos = 20, .to_nanos = 10}, trace.get());
   EXPECT_THAT(std::string(backward.message()), HasSubstr("found one from 20 ns to 10 ns"));
+}
+
+// Their step has another number when those before it are gone.
+TEST(TraceFilterTest, SwitchesGoWithTheirStep) {
+  TestStep early, late;
+  early.Node(kWorker, "early", "MatMul", 0, 1000).NoProcessor(100, 400, true);
+  late.Node(kWorker, "late", "MatMul", 5000, 6000).NoProcessor(100, 500, true);
+  late.Node(kPs, "beside", "MatMul", 5000, 5900).NoProcessor(300, 10, true);
+  Trace trace;
+  StepStatsReader reader(&trace);
+  ASSERT_TRUE(reader.Add("early.pb", early.Bytes()).ok());
+  ASSERT_TRUE(reader.Add("late.pb", late.Bytes()).ok());
+  ASSERT_TRUE(FinishTrace(&trace).ok());
+  ASSERT_EQ(trace.switches.size(), 3u);
+  ASSERT_TRUE(FilterTrace({.tasks = {"worker"}, .nodes = {"late"}}, &trace).ok());
+  ASSERT_EQ(trace.switches.size(), 1u);
+  const std::vector<LostProcessor> lost = LostProcessors(trace, 0, CriticalPath(trace, 0));
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].nanos, 500'000);
 }
 
 TEST(TraceFilterTest, WhoHeldMemoryIsToldAllTheSame) {
