@@ -15,13 +15,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace thalweg {
 
 inline void Prefetch(const void* begin, size_t bytes) {
   constexpr size_t kLine = 64, kMost = 2048;
-  const char* const first = static_cast<const char*>(begin);
-  for (size_t i = 0; i < std::min(bytes, kMost); i += kLine) __builtin_prefetch(first + i);
+  // Of an address alone: there need not be an object.
+  const auto first = reinterpret_cast<uintptr_t>(begin);
+  for (size_t i = 0; i < std::min(bytes, kMost); i += kLine) {
+    __builtin_prefetch(reinterpret_cast<const void*>(first + i));
+  }
   // Else gcc takes a function that does no more than this for one that does nothing.
   asm volatile("");
 }
