@@ -24,6 +24,13 @@ void Handle(int) {
   errno = before;
 }
 
+void SetHandler(void (*handler)(int)) {
+  for (const int signal : kSignals) {
+    // What is ignored stays so, as nohup and shells have it for jobs in the background.
+    if (std::signal(signal, handler) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
+}
+
 }  // namespace
 
 FirstSignal::FirstSignal(std::function<void()> end) {
@@ -40,18 +47,14 @@ FirstSignal::FirstSignal(std::function<void()> end) {
     } while (bytes < 0 && errno == EINTR);
     if (bytes <= 0) return;  // nobody waits any more
     came_ = true;
-    for (const int signal : kSignals) std::signal(signal, SIG_DFL);  // the second
+    SetHandler(SIG_DFL);  // the second
     end();
   });
-  for (const int signal : kSignals) {
-    if (std::signal(signal, Handle) == SIG_IGN) std::signal(signal, SIG_IGN);  // as nohup has it
-  }
+  SetHandler(Handle);
 }
 
 FirstSignal::~FirstSignal() {
-  for (const int signal : kSignals) {
-    if (std::signal(signal, SIG_DFL) == SIG_IGN) std::signal(signal, SIG_IGN);
-  }
+  SetHandler(SIG_DFL);
   close(pipe_of_handler);
   watcher_.get();
   close(read_);

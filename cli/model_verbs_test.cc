@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -164,6 +165,18 @@ TEST_F(ModelVerbsTest, VerifyAgainstNamesTheNode) {
   EXPECT_EQ(Run(framework + " --python " + Path("python")), 1);
   EXPECT_THAT(output, HasSubstr("first difference: Mul 'scaled:0'"));
   EXPECT_EQ(Run(framework + " --python " + Path("python") + " --atol 1000"), 0) << output;
+}
+
+TEST_F(ModelVerbsTest, VerifyEndsWithASignalAlsoWhereTheOtherProgramIgnoresIt) {
+  WriteFile(Path("python"), "#!/bin/sh\ntrap '' TERM\necho ready > " + Path("ready") +
+                                "\nread line < " + Path("never") + "\n");
+  std::filesystem::permissions(Path("python"), std::filesystem::perms::owner_all);
+  EXPECT_EQ(RunShell("mkfifo " + Path("ready") + " " + Path("never") + "; " + THALWEG_COMMAND +
+                     " verify " + Path("model.pb") + " --against framework=tensorflow --python " +
+                     Path("python") + " 2>&1 & read line < " + Path("ready") +
+                     "; kill -TERM $!; wait $!"),
+            128 + SIGTERM)
+      << output;
 }
 
 TEST_F(ModelVerbsTest, VerifyAgainstARandomOperation) {

@@ -41,11 +41,13 @@ std::vector<char*> Mutable(const std::vector<std::string>& texts) {
 int WaitFor(pid_t child, FileWork* work) {
   int status = 0;
   const int end = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  pollfd ready{end, POLLIN, 0};
   try {
-    pollfd ready{end, POLLIN, 0};
     while (end >= 0 && poll(&ready, 1, -1) < 0 && errno == EINTR) work->GoOn(0, 0);
   } catch (...) {
+    constexpr int kGraceMillis = 2000;  // to clean up; a second signal does not wait for that
     kill(child, SIGTERM);
+    if (poll(&ready, 1, kGraceMillis) <= 0) kill(child, SIGKILL);
     waitpid(child, &status, 0);
     close(end);
     throw;

@@ -267,19 +267,23 @@ def test_a_signal_ends_a_recording_with_what_it_has(cluster, tmp_path, number):
     assert sorted(os.listdir(tmp_path)) == ["step-1.pb", "step-2.pb"]
 
 
-def test_a_second_signal_ends_it_at_once(tmp_path):
+@pytest.mark.parametrize("ignores", [False, True], ids=["", "in_the_background"])
+def test_a_second_signal_ends_it_at_once(tmp_path, ignores):
     server = serving.serve({"worker": ["127.0.0.1:0"]}, "worker")
     target = serving.ready(server)
+    signal.signal(signal.SIGINT, signal.SIG_IGN if ignores else signal.default_int_handler)  # as jobs of a shell that are in the background
     recorder = begins(target, "-o", str(tmp_path / "step.pb"))
+    number = signal.SIGTERM if ignores else signal.SIGINT
     try:
         assert serving.wait_for(lambda: recording_calls(target))
         server.send_signal(signal.SIGSTOP)  # it does not hear of the first
-        recorder.send_signal(signal.SIGINT)
+        recorder.send_signal(number)
         for line in recorder.stderr:
             if line.startswith("ending;"):
                 break
         recorder.send_signal(signal.SIGINT)
-        assert recorder.wait(60) == -signal.SIGINT
+        recorder.send_signal(number)
+        assert recorder.wait(60) == -number
     finally:
         for process in (recorder, server):
             process.kill()
@@ -325,11 +329,16 @@ def test_a_server_that_stops_is_said(tmp_path):
         y = tf.constant(1.0) + 1.0
     with tf.Session(target, graph=program) as session:
         recorder = begins(target, "--steps", "3", "-o", str(tmp_path / "step.pb"))
-        assert serving.wait_for(lambda: recording_calls(target))
+        waiting = {}
+        beside = threading.Thread(target=lambda: waiting.update(got=tf.debugging.record(target, steps=3)))
+        beside.start()
+        assert serving.wait_for(lambda: recording_calls(target) == 2)
         session.run(y)
     server.terminate()
     server.communicate(timeout=60)
     _, err = recorder.communicate(timeout=60)
+    beside.join(60)
+    assert len(waiting["got"].steps) == 1 and waiting["got"].ended_by.endswith(" is stopping")
     assert os.listdir(tmp_path) == ["step-1.pb"] and "1 step of 3 recorded: the server of " in err and " is stopping" in err
 
 
@@ -362,14 +371,18 @@ def test_wrong_usage(wrong):
 def test_what_python_refuses():
     with pytest.raises(ValueError, match="slower_than must be 0 or more seconds, got -1"):
         tf.debugging.record("grpc://127.0.0.1:1", slower_than=-1)
+    with pytest.raises(ValueError, match="slower_than must be 0 or more seconds, got nan"):
+        tf.debugging.record("grpc://127.0.0.1:1", slower_than=float("nan"))
     with pytest.raises(ValueError, match="timeout must be more than 0 seconds, got 0"):
         tf.debugging.record("grpc://127.0.0.1:1", timeout=0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="expected a timeout of up to 24 hours"):
+        tf.debugging.record("grpc://127.0.0.1:1", timeout=float("inf"))
     with pytest.raises(tf.errors.InvalidArgumentError, match="'nowhere' is no server: expected grpc://HOST:PORT"):
         tf.debugging.record("nowhere")
     with pytest.raises(tf.errors.InvalidArgumentError, match="expected 1 to 10000 steps to record, got 20000"):
         tf.debugging.record("grpc://127.0.0.1:1", steps=20000)
     with pytest.raises(tf.errors.UnavailableError, match="the steps of grpc://127.0.0.1:1"):
-        tf.debugging.record("grpc://127.0.0.1:1")
+        tf.debugging.record("grpc://127.0.0.1:1", slower_than=float("inf"))
 
 
 def test_ctrl_c_ends_a_recording_and_the_server_forgets_it():

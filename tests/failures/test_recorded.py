@@ -2,6 +2,7 @@
 """What who records steps hears when a part fails meanwhile (`thalweg trace record`), and that clients hear what they would."""
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -96,27 +97,16 @@ def test_who_records_goes_away(by_calls, fault):
         cluster.close()
 
 
-def test_the_master_ends_while_it_records():
+@pytest.mark.parametrize("fault, left", [("terminate", 0), ("kill", -signal.SIGKILL)])
+def test_the_master_ends_while_it_records(fault, left):
     cluster = faults.Cluster()
     try:
         process = recorder(cluster.target, "--timeout", "1000s")
         assert waiting.wait_for(lambda: is_recording(cluster), LIMIT)
-        cluster.processes["master"].terminate()
+        getattr(cluster.processes["master"], fault)()
         status, out, err = heard(process)
         assert (status, out) == (1, "") and "the steps of grpc://" in err
-        assert cluster.processes["master"].wait(LIMIT) == 0
-    finally:
-        cluster.close()
-
-
-def test_the_master_is_killed_while_it_records():
-    cluster = faults.Cluster()
-    try:
-        process = recorder(cluster.target, "--timeout", "1000s")
-        assert waiting.wait_for(lambda: is_recording(cluster), LIMIT)
-        cluster.kill("master")
-        status, _, err = heard(process)
-        assert status == 1 and "the steps of grpc://" in err
+        assert cluster.processes["master"].wait(LIMIT) == left
     finally:
         cluster.close()
 

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -162,6 +163,10 @@ TEST(BadArgumentsTest, RecordingsOfNothingAndOfNobody) {
   TwRecordOptions options;
   tw_record_options_init(&options);
   options.steps = -1;
+  EXPECT_EQ(tw_trace_record("grpc://127.0.0.1:1", &options, nullptr, status.c), nullptr);
+  EXPECT_EQ(tw_status_code(status.c), kInvalidArgument);
+  tw_record_options_init(&options);
+  options.timeout_ms = std::numeric_limits<int64_t>::min();
   EXPECT_EQ(tw_trace_record("grpc://127.0.0.1:1", &options, nullptr, status.c), nullptr);
   EXPECT_EQ(tw_status_code(status.c), kInvalidArgument);
   EXPECT_EQ(tw_recording_report(nullptr, status.c), nullptr);

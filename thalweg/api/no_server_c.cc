@@ -52,9 +52,6 @@ TwBuffer* tw_server_metrics(TwServer*, TwStatus* status) { return tw_server_dump
 TwBuffer* tw_debug_metrics(const char* const*, int32_t, int64_t, TwStatus* status) {
   return tw_server_dump(nullptr, status);
 }
-void tw_record_options_init(TwRecordOptions* options) {
-  if (options != nullptr) *options = TwRecordOptions{.struct_size = sizeof(TwRecordOptions)};
-}
 TwRecording* tw_trace_record(const char*, const TwRecordOptions*, TwRunOptions*, TwStatus* status) {
   return GuardPointer<TwRecording>(status, []() -> Result<TwRecording*> { return NoClusters(); });
 }

@@ -30,6 +30,8 @@ struct TwRecording {
 
 namespace {
 
+constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24 * 365;  // which nanoseconds can tell
+
 // 0 keeps the default.
 Status ReadLimits(const TwServerOptions& given, ServerOptions* options) {
   const auto set = [](int64_t limit, const char* name, auto* to) -> Status {
@@ -92,9 +94,9 @@ Result<ServerOptions> MakeOptions(const Message& def, const TwServerOptions& giv
 
 std::chrono::milliseconds TimeoutOf(int64_t timeout_ms) {
   constexpr int64_t kDefaultMillis = 10'000;
-  constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24;
+  constexpr int64_t kDayMillis = int64_t{1000} * 3600 * 24;
   return std::chrono::milliseconds(timeout_ms < 1 ? kDefaultMillis
-                                                  : std::min(timeout_ms, kMostMillis));
+                                                  : std::min(timeout_ms, kDayMillis));
 }
 
 // 0 keeps the default.
@@ -107,8 +109,8 @@ RecordRequest MakeRequest(const TwRecordOptions& given) {
   }
   request.failing = given.failing != 0;
   if (given.timeout_ms != 0) {
-    constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24 * 365;
-    request.timeout = std::chrono::milliseconds(std::min(given.timeout_ms, kMostMillis));
+    request.timeout =
+        std::chrono::milliseconds(std::clamp(given.timeout_ms, -kMostMillis, kMostMillis));
   }
   if (given.max_bytes != 0) request.max_bytes = given.max_bytes;
   request.session = given.session == nullptr ? "" : given.session;
@@ -221,13 +223,6 @@ TwBuffer* tw_debug_metrics(const char* const* targets, int32_t n, int64_t timeou
   });
 }
 
-void tw_record_options_init(TwRecordOptions* options) {
-  if (options == nullptr) return;
-  *options = TwRecordOptions{};
-  options->struct_size = sizeof(TwRecordOptions);
-  options->slower_than_us = -1;
-}
-
 TwRecording* tw_trace_record(const char* target, const TwRecordOptions* options, TwRunOptions* run,
                              TwStatus* status) {
   return GuardPointer<TwRecording>(status, [&]() -> Result<TwRecording*> {
@@ -261,7 +256,6 @@ void tw_recording_free(TwRecording* recording) { delete recording; }
 
 int32_t tw_server_join(TwServer* server, int64_t timeout_ms) {
   if (server == nullptr || !CheckNotForked().ok()) return 1;
-  constexpr int64_t kMostMillis = int64_t{1000} * 3600 * 24 * 365;
   return server->server->Join(
              timeout_ms < 0
                  ? Deadline::Never()

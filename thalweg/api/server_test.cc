@@ -446,7 +446,10 @@ TEST_P(ClusterTest, AFailingStepIsRecordedOnAllItsTasks) {
   Result<Recording> recording = Internal("it has not ended");
   std::thread recorder(
       [&] { recording = RecordRemote(server_->target(), {.failing = true}, nullptr); });
-  while (server_->Dump().find(kRecordMethod) == std::string::npos) std::this_thread::yield();
+  const auto until = std::chrono::steady_clock::now() + 60s;
+  while (server_->num_recorders() == 0 && std::chrono::steady_clock::now() < until) {
+    std::this_thread::yield();
+  }
   EXPECT_EQ(*Step(session, std::nullopt, {"z:0"}), 7);
   const Result<float> never = Step(session, std::numeric_limits<float>::quiet_NaN(), {"never:0"});
   recorder.join();

@@ -28,12 +28,13 @@ class RecordedStep:
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """What `record` gives: fewer steps than were asked for where the time was over, or the next trace was too large."""
+    """What `record` gives: fewer steps than were asked for where the time was over, the next trace was too large, or the server ended it."""
 
     steps: list[RecordedStep]
     seen: int  # steps that were traced
     open: int  # of them, those that had not ended
     too_large_bytes: int  # of the trace that did not fit into max_bytes, or 0
+    ended_by: str  # why the server ended it before its steps and its time, or ""
 
 
 def _step(told, trace):
@@ -99,12 +100,13 @@ def record(target: str, steps: int = 1, slower_than: float | None = None, failin
     >>> [step.error for step in recording.steps]
     [None, None]
     """
-    limit = -1 if slower_than is None else round(slower_than * 1e6)
-    if slower_than is not None and limit < 0:
+    if slower_than is not None and not slower_than >= 0:
         raise ValueError(f"slower_than must be 0 or more seconds, got {slower_than!r}")
     if not timeout > 0:
         raise ValueError(f"timeout must be more than 0 seconds, got {timeout!r}")
-    report, traces = _core.record_steps(target, steps, limit, failing, max(1, round(timeout * 1e3)), max_bytes, session, node)
+    most = 1e9  # seconds: no recording lasts as long
+    limit = -1 if slower_than is None else round(min(slower_than, most) * 1e6)
+    report, traces = _core.record_steps(target, steps, limit, failing, max(1, round(min(timeout, most) * 1e3)), max_bytes, session, node)
     told = json.loads(report)
     return Recording(steps=[_step(*pair) for pair in zip(told["steps"], traces)], seen=told["seen"], open=told["open"],
-                     too_large_bytes=told["too_large_bytes"])
+                     too_large_bytes=told["too_large_bytes"], ended_by=told["ended_by"])

@@ -107,7 +107,9 @@ Result<RecordRequest> ReadRecordRequest(std::string_view bytes) {
       VisitWireFields(bytes, [&](uint32_t field, uint64_t number, std::string_view text) {
         const auto value = static_cast<int64_t>(number);
         if (field == kSteps) request.steps = value;
-        if (field == kSlowerThan) request.slower_than = std::chrono::nanoseconds(value - 1);
+        if (field == kSlowerThan) {
+          request.slower_than = std::chrono::nanoseconds(static_cast<int64_t>(number - 1));
+        }
         if (field == kFailing) request.failing = number != 0;
         if (field == kTimeout) request.timeout = std::chrono::nanoseconds(value);
         if (field == kMaxBytes) request.max_bytes = value;

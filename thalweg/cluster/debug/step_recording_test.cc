@@ -36,6 +36,10 @@ TEST(StepRecordingTest, ARequestIsReadAsItWasWritten) {
   ASSERT_TRUE(any.ok());
   EXPECT_EQ(any->slower_than, 0ns);
   EXPECT_FALSE(ReadRecordRequest(RecordRequestBytes(RecordRequest()))->slower_than.has_value());
+  const Result<RecordRequest> never =
+      ReadRecordRequest(RecordRequestBytes({.slower_than = std::chrono::nanoseconds::max()}));
+  ASSERT_TRUE(never.ok());
+  EXPECT_EQ(never->slower_than, std::chrono::nanoseconds::max());
 }
 
 TEST(StepRecordingTest, WishesThatNothingCanFulfilAreRefusedWithTheRange) {

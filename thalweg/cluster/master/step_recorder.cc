@@ -34,6 +34,26 @@ bool IsTriggered(const RecordRequest& request) {
   return request.slower_than.has_value() || request.failing;
 }
 
+bool IsKeptBy(const RecordRequest& request, const KeptStep& step) {
+  if (!IsTriggered(request)) return true;
+  // The end of the data is no failure.
+  const bool fails = !step.status.ok() && step.status.code() != Code::kOutOfRange;
+  return (request.failing && fails) ||
+         (request.slower_than.has_value() && step.nanos > request.slower_than->count());
+}
+
+// Without graphs where one cannot be written.
+std::shared_ptr<const std::string> BytesOf(RunMetadata metadata) {
+  RunMetadata graphs;
+  graphs.partition_graphs.swap(metadata.partition_graphs);
+  std::string bytes;
+  for (RunMetadata* const part : {&metadata, &graphs}) {
+    const Result<std::string> written = RunMetadataMessage(std::move(*part));
+    if (written.ok()) bytes += *written;
+  }
+  return std::make_shared<const std::string>(std::move(bytes));
+}
+
 }  // namespace
 
 Result<Recording> StepRecorder::Record(const RecordRequest& request, CancellationManager* caller) {
@@ -117,69 +137,52 @@ void StepRecorder::End(const Listeners& began, const Listeners& keep, const Kept
 
 void RecordedRun::Begin(StepRecorder& recorder, std::string_view session, const StepNames& names,
                         RunOptions* options) {
-  began_ = recorder.Begin(session, names);
-  if (began_.empty()) return;
-  recorder_ = &recorder;
-  asked_ = *options;
+  StepRecorder::Listeners listeners = recorder.Begin(session, names);
+  if (listeners.empty()) return;
+  traced_ = std::make_unique<Traced>(Traced{
+      .recorder = recorder,
+      .listeners = std::move(listeners),
+      .options = *options,
+      .step = {.session = std::string(session), .start_wall_micros = recorder.clock_.WallMicros()},
+      .begin = recorder.clock_.Now()});
+  options->teaches_placement = options->trace != TraceLevel::kNone;
   options->trace = TraceLevel::kFull;
   options->partition_graphs = true;
   options->is_watched = true;
-  options->teaches_placement = asked_.trace != TraceLevel::kNone;
-  step_.session = session;
-  step_.start_wall_micros = recorder.clock_.WallMicros();
-  begin_ = recorder.clock_.Now();
 }
 
 RecordedRun::~RecordedRun() {
-  if (recorder_ != nullptr) recorder_->End(began_, {}, nullptr);
-}
-
-bool RecordedRun::IsKeptBy(const RecordRequest& request, const KeptStep& step) const {
-  if (!IsTriggered(request)) return true;
-  // The end of the data is no failure.
-  const bool fails = !step.status.ok() && step.status.code() != Code::kOutOfRange;
-  return (request.failing && fails) ||
-         (request.slower_than.has_value() && step.nanos > request.slower_than->count());
+  if (traced_ != nullptr) traced_->recorder.End(traced_->listeners, {}, nullptr);
 }
 
 // Less than there is, where the client did not wish all.
 void RecordedRun::GiveAsked() {
-  if (metadata_ == nullptr) return;
-  if (asked_.trace != TraceLevel::kNone) metadata_->step_stats = own_.step_stats;
-  if (asked_.partition_graphs) metadata_->partition_graphs = own_.partition_graphs;
-  metadata_->memory = own_.memory;
-}
-
-// Without graphs where one cannot be written.
-std::shared_ptr<const std::string> RecordedRun::Metadata() {
-  RunMetadata graphs;
-  graphs.partition_graphs.swap(own_.partition_graphs);
-  std::string bytes;
-  for (RunMetadata* const part : {&own_, &graphs}) {
-    const Result<std::string> written = RunMetadataMessage(std::move(*part));
-    if (written.ok()) bytes += *written;
-  }
-  return std::make_shared<const std::string>(std::move(bytes));
+  if (asked_ == nullptr) return;
+  const RunMetadata& all = traced_->metadata;
+  if (traced_->options.trace != TraceLevel::kNone) asked_->step_stats = all.step_stats;
+  if (traced_->options.partition_graphs) asked_->partition_graphs = all.partition_graphs;
+  asked_->memory = all.memory;
 }
 
 Status RecordedRun::End(Status status) {
-  if (recorder_ == nullptr) return status;
-  StepRecorder& recorder = *std::exchange(recorder_, nullptr);
-  step_.nanos = (recorder.clock_.Now() - begin_).count();
-  step_.status = status;
-  step_.id = own_.step_stats.step_id;
+  if (traced_ == nullptr) return status;
+  traced_->step.nanos = (traced_->recorder.clock_.Now() - traced_->begin).count();
   if (status.ok()) GiveAsked();
+  const std::unique_ptr<Traced> traced = std::move(traced_);
+  KeptStep& step = traced->step;
+  step.status = status;
+  step.id = traced->metadata.step_stats.step_id;
   StepRecorder::Listeners keep;
-  for (const std::shared_ptr<StepRecorder::Listener>& listener : began_) {
-    if (IsKeptBy(listener->request, step_)) keep.push_back(listener);
+  for (const std::shared_ptr<StepRecorder::Listener>& listener : traced->listeners) {
+    if (IsKeptBy(listener->request, step)) keep.push_back(listener);
   }
   if (!keep.empty()) {
-    step_.silent = own_.step_stats.silent;
-    std::ranges::sort(step_.silent);  // a task may have several parts
-    step_.silent.erase(std::unique(step_.silent.begin(), step_.silent.end()), step_.silent.end());
-    step_.metadata = Metadata();
+    step.silent = traced->metadata.step_stats.silent;
+    std::ranges::sort(step.silent);  // a task may have several parts
+    step.silent.erase(std::unique(step.silent.begin(), step.silent.end()), step.silent.end());
+    step.metadata = BytesOf(std::move(traced->metadata));
   }
-  recorder.End(began_, keep, &step_);
+  traced->recorder.End(traced->listeners, keep, &step);
   return status;
 }
 

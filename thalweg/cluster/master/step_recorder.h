@@ -85,8 +85,8 @@ class RecordedRun {
  public:
   // `options` and `asked`, which may be null, are those of the client.
   RecordedRun(StepRecorder& recorder, std::string_view session, const StepNames& names,
-              RunOptions* options, RunMetadata* asked) {
-    metadata_ = asked;
+              RunOptions* options, RunMetadata* asked)
+      : asked_(asked) {
     if (recorder.is_armed()) Begin(recorder, session, names, options);
   }
   RecordedRun(const RecordedRun&) = delete;
@@ -94,25 +94,26 @@ class RecordedRun {
   ~RecordedRun();
 
   // To be filled by the run.
-  RunMetadata* metadata() { return began_.empty() ? metadata_ : &own_; }
+  RunMetadata* metadata() { return traced_ == nullptr ? asked_ : &traced_->metadata; }
   // The step has ended so, which is given back.
   Status End(Status status);
 
  private:
+  // What only a step has that is traced for somebody.
+  struct Traced {
+    StepRecorder& recorder;
+    StepRecorder::Listeners listeners;
+    RunOptions options;  // as the client gave them
+    KeptStep step;
+    Clock::TimePoint begin;
+    RunMetadata metadata = {};
+  };
   void Begin(StepRecorder& recorder, std::string_view session, const StepNames& names,
              RunOptions* options);
   void GiveAsked();
-  std::shared_ptr<const std::string> Metadata();
-  bool IsKeptBy(const RecordRequest& request, const KeptStep& step) const;
 
-  RunMetadata* metadata_ = nullptr;
-  // While somebody records:
-  StepRecorder* recorder_ = nullptr;
-  StepRecorder::Listeners began_;
-  RunOptions asked_;
-  RunMetadata own_;
-  KeptStep step_;
-  Clock::TimePoint begin_{};
+  RunMetadata* const asked_;
+  std::unique_ptr<Traced> traced_;  // null: nobody records it, or it has ended
 };
 
 }  // namespace thalweg

@@ -28,7 +28,10 @@ class StepRecorderTest : public ::testing::Test {
     listener->thread = Thread("listener", [this, request, raw = listener.get()] {
       raw->got = recorder_.Record(request, &raw->leaves);
     });
-    while (recorder_.num_listeners() == before) std::this_thread::yield();
+    const auto until = std::chrono::steady_clock::now() + 60s;
+    while (recorder_.num_listeners() == before && std::chrono::steady_clock::now() < until) {
+      std::this_thread::yield();
+    }
     return listener;
   }
   static Result<Recording> Got(Listener& listener) {

@@ -36,7 +36,8 @@ struct Transfer {
 class TransferLog {
  public:
   // Of one step: several are traced at once, and one that ends says nothing of the others. What a
-  // master that is gone has left costs nothing, as no step has its number again.
+  // master that is gone has left keeps nothing, as no step has its number again; but as long as it
+  // is not pushed out, each tensor that is received takes the lock for a look at what is wanted.
   void Enable(int64_t step) EXCLUDES(mutex_);
   void Disable(int64_t step) EXCLUDES(mutex_);
   // Of all steps: masters of TensorFlow's name none, and the last one says how it is.

@@ -81,6 +81,8 @@ class Server {
 
   // How many steps of its sessions went to other tasks through channels.
   uint64_t num_channel_steps() { return channel_steps_.num_coordinated(); }
+  // How many record its sessions' steps now.
+  size_t num_recorders() { return master_.recorder().num_listeners(); }
 
   // Closes all sessions, ends all calls, frees the port. Returns when nothing runs any more.
   void Stop() EXCLUDES(mutex_);
