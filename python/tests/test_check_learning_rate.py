@@ -41,20 +41,20 @@ def test_optimizers(name, resource):
 
 @pytest.mark.parametrize("resource", [False, True])
 def test_an_optimizer_that_ignores_the_rate(resource):
-    class Stubborn(tw.train.GradientDescentOptimizer):
+    class Unheeding(tw.train.GradientDescentOptimizer):
         def _apply_dense(self, grad, var):
-            return tw.group(super()._apply_dense(grad, var), tw.assign_sub(var, 0.01 * grad, name="stubborn"))
+            return tw.group(super()._apply_dense(grad, var), tw.assign_sub(var, 0.01 * grad, name="unheeded"))
 
         def _resource_apply_dense(self, grad, handle):
-            return tw.group(super()._resource_apply_dense(grad, handle), handle.assign_sub(0.01 * grad, name="stubborn"))
+            return tw.group(super()._resource_apply_dense(grad, handle), handle.assign_sub(0.01 * grad, name="unheeded"))
     w = tw.get_variable("w", initializer=[1.0, 2.0], use_resource=resource)
     v = tw.get_variable("v", initializer=[1.0, 2.0], use_resource=resource)
-    stubborn = Stubborn(0.1).minimize(tw.reduce_sum(w * w), var_list=[w])
+    unheeding = Unheeding(0.1).minimize(tw.reduce_sum(w * w), var_list=[w])
     good = tw.train.GradientDescentOptimizer(0.1).minimize(tw.reduce_sum(v * v), var_list=[v])
-    found = check([stubborn, good])
+    found = check([unheeding, good])
     assert not found.ok and [one.name for one in found.changed] == ["w"], str(found)
     assert found.changed[0].largest == pytest.approx(0.04)
-    assert any("stubborn" in op.name for op in found.changed[0].operations), str(found)
+    assert any("unheeded" in op.name for op in found.changed[0].operations), str(found)
     assert "CHANGED: 'w' by at most 0.04" in str(found) and "test_check_learning_rate.py:" in str(found)
 
 
