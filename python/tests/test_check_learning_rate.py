@@ -175,6 +175,11 @@ def test_what_is_refused():
     w = tw.get_variable("w", initializer=[1.0])
     with tw.Session() as session:
         session.run(w.initializer)
+        rate = tw.constant(0.5)
+        for loss in (w.initializer, [w, w], []):
+            with pytest.raises(ValueError, match="the loss must be a tensor of the graph, got .*"):
+                tw.debugging.check_learning_rate_zero(w.assign_add([1.0] * rate), session, learning_rate=rate, loss=loss)
+        assert tw.debugging.check_learning_rate_zero(w.assign_add([1.0] * rate), session, learning_rate=rate, loss=w).ok
         with pytest.raises(ValueError, match="no operation of the step takes a learning rate"):
             tw.debugging.check_learning_rate_zero(w.assign_add([1.0]), session)
         with pytest.raises(ValueError, match="must be a tensor or a variable of the graph, got 0.1"):

@@ -96,7 +96,7 @@ def check_learning_rate_zero(train_op: Any, session: Session, feed_dict: FeedDic
     ------
     ValueError
         No operation of the step takes a learning rate, and none was given; one that was given has no effect, lies in a loop, or may not be 0
-        (Ftrl's); or the loss is random within loops or branches.
+        (Ftrl's); or the loss is no tensor, or random within loops or branches.
 
     Examples
     --------
@@ -115,6 +115,11 @@ def check_learning_rate_zero(train_op: Any, session: Session, feed_dict: FeedDic
     collected = {v.op.name for v in session.graph.get_collection("trainable_variables")}
     feeds, variables = _zero(step, learning_rate, trained)
     _check_effect(step, feeds, variables)
+    if loss is not None:
+        found = steps.flat_fetches(step.graph, loss)
+        if len(found) != 1 or not isinstance(found[0], Tensor):
+            raise ValueError(f"the loss must be a tensor of the graph, got {loss!r}")
+        loss = found[0]
     outside = [] if loss is None else steps.needed([loss], step.feeds)
     if any(op.type in steps.VARIABLES and op.name not in step.variables for op in outside):
         step = RepeatableStep(session, train_op, feed_dict, options, outside)

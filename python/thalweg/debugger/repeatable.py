@@ -9,7 +9,6 @@ import numpy as np
 
 from thalweg.debugger import steps, variable_nodes
 from thalweg.graph import op_definitions
-from thalweg.graph.session import Session
 from thalweg.graph.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from thalweg.base.typing import Array, FeedDict, Fetches
+    from thalweg.graph.session import Session
     from thalweg.graph.tensor import Operation
     from thalweg.messages import RunOptions
 
@@ -44,8 +44,7 @@ class RepeatableStep:
 
     def __init__(self, session: Session, fetches: Fetches, feed_dict: FeedDict | None = None, options: RunOptions | None = None,
                  extra: Iterable[Operation] = ()) -> None:
-        if not isinstance(session, Session):
-            raise TypeError(f"expected a Session, got a {type(session).__name__}")
+        steps.check_session(session)
         self.session, self.graph, self.options = session, session.graph, options
         self.fetches = steps.flat_fetches(self.graph, fetches)
         self.feeds = steps.flat_feeds(self.graph, feed_dict)
