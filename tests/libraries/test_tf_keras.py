@@ -264,11 +264,15 @@ ARRAYS_MEASURED_ON_A_DATASET = """
         assert sorted(wanted) == sorted(found) and all(np.allclose(wanted[name], found[name]) for name in wanted), (more, wanted, found)
     fit(batches, [Hears()], verbose=0, validation_steps=1)
     assert heard == [0, 0], heard
-    try:
-        fit(batches, verbose=0, validation_steps=4)
-    except ValueError as error:
-        assert str(error) == "Your dataset ran out of data after 2 batches, fewer than the 4 of `validation_steps`", error
-        print(len(found))
+    said = []
+    for more in ({"validation_steps": 4}, {"callbacks": [tf.keras.callbacks.TensorBoard("logs", histogram_freq=1)]}):
+        try:
+            fit(batches, verbose=0, **more)
+        except ValueError as error:
+            said.append(str(error))
+    assert said == ["Your dataset ran out of data after 2 batches, fewer than the 4 of `validation_steps`",
+                    "histograms of TensorBoard need arrays as validation_data, got a dataset"], said
+    print(len(found))
 """
 
 SAME_DATASET = """

@@ -122,6 +122,8 @@ def change_training_arrays(module: ModuleType) -> None:
         size, validation, to_validate = arguments["batch_size"], arguments["val_inputs"], arguments["validation_steps"]
         validated = model.__dict__.get("_validated_on")
         if validated is not None:
+            if any(getattr(callback, "histogram_freq", 0) for callback in arguments["callbacks"] or []):  # it feeds them at once
+                raise ValueError("histograms of TensorBoard need arrays as validation_data, got a dataset")
             model._make_test_function()
             arguments.update(val_function=model.test_function, val_inputs=[validated],
                              validation_steps=validated.steps if arguments["steps_per_epoch"] else None)
