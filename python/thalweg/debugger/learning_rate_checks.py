@@ -27,7 +27,7 @@ class ChangedVariable:
     """A variable that the step has changed.
 
     `kind` is "trained"; "optimizer", what an optimizer keeps beside it; "statistics", as those of batch normalization; or "counter", of integers.
-    `operations` are those that write it.
+    `operations` are those that write it; of what an optimizer keeps beside its variable, those alone that write nothing else.
     """
 
     name: str
