@@ -41,20 +41,20 @@ def test_optimizers(name, resource):
 
 @pytest.mark.parametrize("resource", [False, True])
 def test_an_optimizer_that_ignores_the_rate(resource):
-    class Stubborn(tw.train.GradientDescentOptimizer):
+    class Unheeding(tw.train.GradientDescentOptimizer):
         def _apply_dense(self, grad, var):
-            return tw.group(super()._apply_dense(grad, var), tw.assign_sub(var, 0.01 * grad, name="stubborn"))
+            return tw.group(super()._apply_dense(grad, var), tw.assign_sub(var, 0.01 * grad, name="unheeded"))
 
         def _resource_apply_dense(self, grad, handle):
-            return tw.group(super()._resource_apply_dense(grad, handle), handle.assign_sub(0.01 * grad, name="stubborn"))
+            return tw.group(super()._resource_apply_dense(grad, handle), handle.assign_sub(0.01 * grad, name="unheeded"))
     w = tw.get_variable("w", initializer=[1.0, 2.0], use_resource=resource)
     v = tw.get_variable("v", initializer=[1.0, 2.0], use_resource=resource)
-    stubborn = Stubborn(0.1).minimize(tw.reduce_sum(w * w), var_list=[w])
+    unheeding = Unheeding(0.1).minimize(tw.reduce_sum(w * w), var_list=[w])
     good = tw.train.GradientDescentOptimizer(0.1).minimize(tw.reduce_sum(v * v), var_list=[v])
-    found = check([stubborn, good])
+    found = check([unheeding, good])
     assert not found.ok and [one.name for one in found.changed] == ["w"], str(found)
     assert found.changed[0].largest == pytest.approx(0.04)
-    assert any("stubborn" in op.name for op in found.changed[0].operations), str(found)
+    assert any("unheeded" in op.name for op in found.changed[0].operations), str(found)
     assert "CHANGED: 'w' by at most 0.04" in str(found) and "test_check_learning_rate.py:" in str(found)
 
 
@@ -175,6 +175,11 @@ def test_what_is_refused():
     w = tw.get_variable("w", initializer=[1.0])
     with tw.Session() as session:
         session.run(w.initializer)
+        rate = tw.constant(0.5)
+        for loss in (w.initializer, [w, w], []):
+            with pytest.raises(ValueError, match="the loss must be a tensor of the graph, got .*"):
+                tw.debugging.check_learning_rate_zero(w.assign_add([1.0] * rate), session, learning_rate=rate, loss=loss)
+        assert tw.debugging.check_learning_rate_zero(w.assign_add([1.0] * rate), session, learning_rate=rate, loss=w).ok
         with pytest.raises(ValueError, match="no operation of the step takes a learning rate"):
             tw.debugging.check_learning_rate_zero(w.assign_add([1.0]), session)
         with pytest.raises(ValueError, match="must be a tensor or a variable of the graph, got 0.1"):

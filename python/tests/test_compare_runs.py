@@ -195,6 +195,48 @@ def test_variables_after_the_step(resource):
         assert a.run("w:0" if not resource else "w/Read/ReadVariableOp:0").tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize("where", ["branch", "loop", "before"])
+def test_a_variable_that_is_written_in_a_loop_or_branch(where, resource):
+    def build(factor):
+        w = tw.get_variable("w", initializer=[1.0, 2.0], use_resource=resource)
+        add = [1.0, 1.0] if where == "loop" else tw.constant([1.0, 1.0]) * (factor if where == "before" else 1.0)
+
+        def update():
+            return tw.assign_add(w, add if where == "before" else tw.multiply(add, factor, name="added"), name="update").op
+        if where == "loop":
+            return tw.while_loop(lambda i: i < 2, lambda i: tw.tuple([i + 1], control_inputs=[update()]), [0], name="while").op
+        return tw.cond(tw.constant(True), update, tw.no_op, name="cond")
+    with tw.Graph().as_default() as other:
+        build(2.0)
+    step, begin = build(1.0), tw.global_variables_initializer()
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        a.run(begin)
+        found = tw.debugging.compare_runs(a, b, step)
+        assert list(found.differences) == ["w"] and a.run("w:0" if not resource else "w/Read/ReadVariableOp:0").tolist() == [1, 2], str(found)
+    assert found.first.op.name.startswith({"branch": "cond/added", "loop": "while/added", "before": "mul"}[where]), str(found)
+    assert found.first.branch == ("cond" if where == "branch" else "") and bool(found.first.loop) == (where == "loop"), str(found)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_what_an_optimizer_keeps_differs_alone(resource):
+    def build(factor):
+        w = tw.get_variable("w", initializer=[1.0, 2.0], use_resource=resource)
+        return tw.train.MomentumOptimizer(0.0, 0.9).minimize(tw.reduce_sum(w * tw.constant(factor, name="factor")), name="step")
+    with tw.Graph().as_default() as other:
+        build(2.0)
+    step, begin = build(1.0), tw.global_variables_initializer()
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        a.run(begin)
+        found = tw.debugging.compare_runs(a, b, step)
+    assert list(found.differences) == ["w/Momentum"] and found.first.op.name == "factor", str(found)
+
+
+def test_random_operations_of_variables_are_shared():
+    rates = tw.get_variable("rates", initializer=[1.0, 20.0])
+    assert compare(ONE_THREAD, tw.random_poisson(rates, [8])).ok
+
+
 def test_random_operations():
     y = tw.reduce_sum(tw.square(tw.random_normal([5], name="noise"), name="square"))
     assert compare(ONE_THREAD, y).ok

@@ -102,6 +102,12 @@ def test_only_some():
     assert [row.tensor for row in found.rows] == ["y:0"]
 
 
+def test_what_is_no_session_is_refused():
+    y = tw.constant(1.0)
+    with pytest.raises(TypeError, match="expected a Session, got a MonitoredSession"):
+        tw.debugging.tensor_statistics(tw.train.MonitoredSession(), y)
+
+
 def test_a_step_that_fails():
     x = tw.placeholder(tw.float32, [], name="x")
     y = tw.check_numerics(tw.log(x), "y")

@@ -83,7 +83,8 @@ def unequal(tf, folder):
     for call in (lambda: model.fit(x[:rows], y[:rows], 8, verbose=0), lambda: model.fit(x, y, 8 if rows == 24 else 9, verbose=0),
                  lambda: model.fit(x, y, 8, rows, verbose=0), lambda: model.fit(data, verbose=0), lambda: model.evaluate(data, verbose=0),
                  lambda: model.evaluate(x[:rows], y[:rows], 8, verbose=0), lambda: model.fit(x, y, 8, verbose=0, validation_data=(x[:rows], y[:rows])),
-                 lambda: model.fit(data.repeat(), steps_per_epoch=3, verbose=0, validation_data=data)):
+                 lambda: model.fit(data.repeat(), steps_per_epoch=3, verbose=0, validation_data=data),
+                 lambda: model.fit(x, y, 8, verbose=0, validation_data=data), lambda: model.fit(data, steps_per_epoch=1, epochs=3, verbose=0)):
         try:
             call()
         except tf.errors.FailedPreconditionError as error:

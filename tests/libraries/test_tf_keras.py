@@ -224,7 +224,55 @@ RUNS_OUT = """
         fit(2, validation_data=batches, validation_steps=4)
     except ValueError as error:
         assert "after 3 batches, fewer than the 4 of `validation_steps`" in str(error), error
-        print(len(heard))
+    model = tf.keras.Sequential([L.Dense(1, input_shape=(3,), kernel_initializer="ones")])
+    model.compile("sgd", "mse")
+    none, unknown, said = batches.take(0), batches.filter(lambda x, y: True), []
+    assert np.isclose(model.evaluate(batches, steps=9, verbose=0), model.evaluate(x, y, verbose=0)) and len(model.predict(batches, steps=9)) == 24
+    for call in (lambda: model.evaluate(unknown, steps=5, verbose=0), lambda: model.predict(unknown, steps=5), lambda: model.fit(none, verbose=0),
+                 lambda: model.evaluate(none, verbose=0), lambda: model.predict(none, steps=1)):
+        try:
+            call()
+        except ValueError as error:
+            said.append(str(error))
+    assert said == 2 * ["Your dataset ran out of data after 3 batches, fewer than the 5 of `steps`"] + 3 * ["The dataset has no batches."], said
+    print(len(heard))
+"""
+
+ARRAYS_MEASURED_ON_A_DATASET = """
+    import numpy as np
+    import tensorflow as tf
+    L = tf.keras.layers
+    x = np.random.RandomState(0).uniform(-1, 1, (24, 3)).astype("f")
+    y = x.sum(1, keepdims=True)
+    batches = tf.data.Dataset.from_tensor_slices((x[:16], y[:16])).batch(8)
+    class Hears(tf.keras.callbacks.Callback):
+        def on_test_batch_end(self, batch, logs=None):
+            heard.append(batch)
+        def on_batch_end(self, batch, logs=None):
+            pass
+    def fit(data, callbacks=(), x=x, **more):
+        heard.clear()
+        model = tf.keras.Sequential([L.Dense(1, input_shape=(3,))])
+        model.compile("sgd", "mse", metrics=["mae"])
+        model.set_weights([np.ones((3, 1)), np.ones(1)])
+        history = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, validation_data=data, callbacks=[*callbacks], **more)
+        assert "_validated_on" not in model.__dict__ and "_trained_with" not in model.__dict__
+        return history.history
+    heard = []
+    for more in ({"verbose": 0}, {"verbose": 1}, {"verbose": 0, "callbacks": [Hears()]}, {"verbose": 0, "validation_split": 0.5}):
+        wanted, found = fit((x[:16], y[:16]), **more), fit(batches, **more)
+        assert sorted(wanted) == sorted(found) and all(np.allclose(wanted[name], found[name]) for name in wanted), (more, wanted, found)
+    fit(batches, [Hears()], verbose=0, validation_steps=1)
+    assert heard == [0, 0], heard
+    said = []
+    for more in ({"validation_steps": 4}, {"callbacks": [tf.keras.callbacks.TensorBoard("logs", histogram_freq=1)]}):
+        try:
+            fit(batches, verbose=0, **more)
+        except ValueError as error:
+            said.append(str(error))
+    assert said == ["Your dataset ran out of data after 2 batches, fewer than the 4 of `validation_steps`",
+                    "histograms of TensorBoard need arrays as validation_data, got a dataset"], said
+    print(len(found))
 """
 
 SAME_DATASET = """
@@ -579,6 +627,7 @@ CHECKPOINTS = """
     pytest.param(HEARD_WITHIN_EPOCHS, 16, id="what_is_asked_for_within_an_epoch_is_heard"),
     pytest.param(NO_ROWS, 3, id="arrays_without_rows_are_refused"),
     pytest.param(RUNS_OUT, 0, id="a_dataset_that_runs_out_ends_its_epoch"),
+    pytest.param(ARRAYS_MEASURED_ON_A_DATASET, 4, id="arrays_are_trained_on_and_a_dataset_measured_on"),
     pytest.param(SAME_DATASET, 3, id="a_dataset_is_trained_on_and_measured_on_at_once"),
     pytest.param(BY_POSITION, 3, id="arguments_of_a_layer_are_given_by_position"),
     pytest.param(BESIDE_A_DATASET, 1, id="arrays_beside_a_dataset_are_refused"),

@@ -12,7 +12,7 @@ import numpy as np
 from thalweg import errors
 from thalweg.debugger import steps
 from thalweg.debugger.numbers import checked_count, checked_tolerance
-from thalweg.debugger.repeatable import RepeatableStep, line_of
+from thalweg.debugger.repeatable import RepeatableStep, created_at
 from thalweg.graph.ops import convert_to_tensor
 from thalweg.graph.tensor import IndexedSlices, Tensor
 from thalweg.operations.gradient_ops import gradients
@@ -103,8 +103,7 @@ class GradientCheck:
             lines.append("not known: rounding of the loss, or its curvature, hides so small a derivative; what would tell is a graph of float64, or "
                          "a loss without large terms that do not depend on the variable; leave one out of xs that must be 0, as of a bias that is "
                          "normalized away")
-        lines += [f"the gradient goes wrong in {op.type} '{op.name}'" + (f" (created at {line_of(op)})" if line_of(op) else "")
-                  for op in self.operations]
+        lines += [f"the gradient goes wrong in {op.type} '{op.name}'{created_at(op)}" for op in self.operations]
         return "\n".join(lines)
 
 
@@ -252,7 +251,7 @@ class _Checker:
         while here not in seen:
             seen.add(here)
             here = next((x.op for x in self._nearest(here) if x in bad), here)
-        return f"the loss is {said} at {here.type} '{here.name}'" + (f" (created at {line_of(here)})" if line_of(here) else "")
+        return f"the loss is {said} at {here.type} '{here.name}'{created_at(here)}"
 
     def _nearest(self, op):
         """The nearest tensors that an operation is computed from and that can be fetched: before loops and branches."""

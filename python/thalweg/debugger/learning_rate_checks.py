@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg.debugger import steps
-from thalweg.debugger.repeatable import RepeatableStep, line_of
+from thalweg.debugger import steps, variable_nodes
+from thalweg.debugger.repeatable import RepeatableStep, created_at
 from thalweg.graph import op_definitions
 from thalweg.graph.tensor import Tensor
 
@@ -22,15 +22,12 @@ if TYPE_CHECKING:
     from thalweg.messages import RunOptions
 
 
-_READERS = frozenset("Identity ReadVariableOp VarIsInitializedOp IsVariableInitialized ResourceGather VariableShape Gather Switch Enter".split())
-
-
 @dataclasses.dataclass(frozen=True)
 class ChangedVariable:
     """A variable that the step has changed.
 
     `kind` is "trained"; "optimizer", what an optimizer keeps beside it; "statistics", as those of batch normalization; or "counter", of integers.
-    `operations` are those that write it.
+    `operations` are those that write it; of what an optimizer keeps beside its variable, those alone that write nothing else.
     """
 
     name: str
@@ -39,7 +36,7 @@ class ChangedVariable:
     operations: list[Operation]
 
     def __str__(self) -> str:
-        made = "; ".join(f"{op.type} '{op.name}'" + (f" (created at {line_of(op)})" if line_of(op) else "") for op in self.operations)
+        made = "; ".join(f"{op.type} '{op.name}'{created_at(op)}" for op in self.operations)
         return f"'{self.name}' by at most {self.largest:.6g}" + (f", by {made}" if made else "")
 
 
@@ -99,7 +96,7 @@ def check_learning_rate_zero(train_op: Any, session: Session, feed_dict: FeedDic
     ------
     ValueError
         No operation of the step takes a learning rate, and none was given; one that was given has no effect, lies in a loop, or may not be 0
-        (Ftrl's); or the loss is random within loops or branches.
+        (Ftrl's); or the loss is no tensor, or random within loops or branches.
 
     Examples
     --------
@@ -118,6 +115,11 @@ def check_learning_rate_zero(train_op: Any, session: Session, feed_dict: FeedDic
     collected = {v.op.name for v in session.graph.get_collection("trainable_variables")}
     feeds, variables = _zero(step, learning_rate, trained)
     _check_effect(step, feeds, variables)
+    if loss is not None:
+        found = steps.flat_fetches(step.graph, loss)
+        if len(found) != 1 or not isinstance(found[0], Tensor):
+            raise ValueError(f"the loss must be a tensor of the graph, got {loss!r}")
+        loss = found[0]
     outside = [] if loss is None else steps.needed([loss], step.feeds)
     if any(op.type in steps.VARIABLES and op.name not in step.variables for op in outside):
         step = RepeatableStep(session, train_op, feed_dict, options, outside)
@@ -148,7 +150,7 @@ def _of_optimizers(step):
     trained: dict[str, list[Tensor]] = {}
     kept: set[str] = set()
     for op in step.ops:
-        variable = _variable_of(op.inputs[0]) if op.inputs else None
+        variable = variable_nodes.variable_of(op.inputs[0]) if op.inputs else None
         if variable is None:
             continue
         by_name = _named_inputs(op)
@@ -159,7 +161,7 @@ def _of_optimizers(step):
             kept.update(name for name, v in step.variables.items() if any(w.name.startswith(scope) for w in _writers(step.ops, v)))
         else:
             rate = by_name.get("lr", by_name.get("alpha"))
-            others = map(_variable_of, op.inputs[1:])
+            others = map(variable_nodes.variable_of, op.inputs[1:])
             kept.update(other.name for x, other in zip(op.inputs[1:], others) if other is not None and not (rate is not None and x == rate))
         trained.setdefault(variable.name, []).extend([] if rate is None else [_outside(step, rate)])
     return trained, kept - set(trained)
@@ -195,14 +197,6 @@ def _outside(step, rate):
     while rate.op.type.removeprefix("Ref") in ("Switch", "Enter") or rate.op.type in ("Identity", "Cast") and step.nesting[rate.op]:
         rate = rate.op.inputs[0]
     return rate
-
-
-def _variable_of(tensor):
-    """The variable that a tensor is, or that it has just been read from, also in loops and branches."""
-    op = tensor.op
-    while op.type.removeprefix("Ref") in ("Identity", "ReadVariableOp", "Switch", "Enter") and op.inputs:
-        op = op.inputs[0].op
-    return op if op.type in steps.VARIABLES else None
 
 
 def _check_effect(step, feeds, variables):
@@ -262,10 +256,5 @@ def _largest(value, before):
 
 
 def _writers(ops, variable):
-    """Operations that take a variable itself as their first input and do not only read it."""
-    return [op for op in ops if op.inputs and op.type.removeprefix("Ref") not in _READERS and _variable_itself(op.inputs[0]) == variable]
-
-
-def _variable_itself(tensor):
-    """The variable whose handle or reference a tensor is, also in loops and branches."""
-    return _variable_of(tensor) if tensor.dtype._is_ref_dtype or tensor.dtype.name == "resource" else None
+    """Operations that write a variable, and not what an optimizer keeps beside it."""
+    return [op for op in ops if variable_nodes.written_by(op)[:1] == [variable]]

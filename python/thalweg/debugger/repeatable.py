@@ -9,7 +9,6 @@ import numpy as np
 
 from thalweg.debugger import steps, variable_nodes
 from thalweg.graph import op_definitions
-from thalweg.graph.session import Session
 from thalweg.graph.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from thalweg.base.typing import Array, FeedDict, Fetches
+    from thalweg.graph.session import Session
     from thalweg.graph.tensor import Operation
     from thalweg.messages import RunOptions
 
@@ -44,8 +44,7 @@ class RepeatableStep:
 
     def __init__(self, session: Session, fetches: Fetches, feed_dict: FeedDict | None = None, options: RunOptions | None = None,
                  extra: Iterable[Operation] = ()) -> None:
-        if not isinstance(session, Session):
-            raise TypeError(f"expected a Session, got a {type(session).__name__}")
+        steps.check_session(session)
         self.session, self.graph, self.options = session, session.graph, options
         self.fetches = steps.flat_fetches(self.graph, fetches)
         self.feeds = steps.flat_feeds(self.graph, feed_dict)
@@ -53,7 +52,7 @@ class RepeatableStep:
         self.nesting = steps.nesting(self.ops)
         self.draws: dict[Tensor, Any] = {}
         self.variables = {op.name: op for op in itertools.chain(self.ops, extra) if op.type in steps.VARIABLES}
-        self.changes_variables = any(_may_change_variables(op) for op in self.ops)
+        self.changes_variables = any(map(variable_nodes.written_by, self.ops))
         # Of the session: another check of it adds no nodes again.
         self._reads, self._writes = session.__dict__.setdefault("_variable_nodes", ({}, {}))
         self.values = self.read()
@@ -66,7 +65,7 @@ class RepeatableStep:
     def not_drawn(self) -> list[Operation]:
         """What may give something else in each run, and is not fed: in loops and branches, in functions, behind what is moved."""
         return [op for op in self.ops if steps.may_differ(op) and not any(x in self.draws for x in op.outputs) and
-                (_has_functions(op) or not any(map(_of_variable, op.inputs)))]
+                (_has_functions(op) or not variable_nodes.taken_by(op))]
 
     def not_drawn_text(self) -> str:
         """These, as a sentence; "" where there are none."""
@@ -138,26 +137,10 @@ def _changes_smoothly(tensor):
     return kind.is_floating or kind.is_complex or kind.name in ("resource", "variant")
 
 
-def _of_variable(tensor):
-    op = tensor.op
-    while op.type in ("Identity", "Enter", "RefEnter") and op.inputs:
-        op = op.inputs[0].op
-    return op.type in steps.VARIABLES
-
-
-def _may_change_variables(op):
-    """By its kind: one that has a variable itself among its inputs and does not only read it, or has functions that may."""
-    if op.type in ("ReadVariableOp", "VarIsInitializedOp", "IsVariableInitialized", "ResourceGather", "VariableShape", "Identity"):
-        return False
-    return any((x.dtype._is_ref_dtype or x.dtype.name == "resource") and _of_variable(x) for x in op.inputs)
-
-
 def _draws(op: Operation) -> bool:
     """Whether what an operation gives is fed to later runs. What reads variables gives the same again, as these are set back; functions are
     called, since what they compute is looked at."""
-    if not steps.may_differ(op) or any(_of_variable(x) for x in op.inputs):
-        return False
-    return not _has_functions(op)
+    return steps.may_differ(op) and not variable_nodes.taken_by(op) and not _has_functions(op)
 
 
 def _has_functions(op):
@@ -165,6 +148,6 @@ def _has_functions(op):
     return definition is None or op.type in _FUNCTIONS_OF_PYTHON or any(a.type in ("func", "list(func)") for a in definition.attr)
 
 
-def line_of(op: Operation) -> str:
-    """Where the program made an operation, as errors say it: "train.py:24 in loss"."""
-    return str(op.site or "")
+def created_at(op: Operation) -> str:
+    """Where the program made an operation, to be put behind its name: " (created at train.py:24 in loss)"; "" where that is not known."""
+    return f" (created at {op.site})" if op.site else ""

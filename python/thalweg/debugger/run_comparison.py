@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thalweg import dtypes
-from thalweg.debugger import steps
+from thalweg.debugger import steps, variable_nodes
 from thalweg.debugger.array_differences import ValueDifference, difference
 from thalweg.debugger.numbers import checked_count, checked_tolerance
 from thalweg.debugger.recorder import Recorder
-from thalweg.debugger.repeatable import RepeatableStep, line_of
+from thalweg.debugger.repeatable import RepeatableStep, created_at
 from thalweg.graph.device_specs import DeviceSpec
 from thalweg.graph.graph import Graph
 from thalweg.graph.graph_import import import_graph_def
@@ -52,8 +52,7 @@ class DifferingNode:
     def __str__(self) -> str:
         where = f" in the branch '{self.branch}'" if self.branch else "" if not self.loop else \
             f" in {'some iteration' if self.iteration is None else f'iteration {self.iteration}'} of the loop '{self.loop}'"
-        line = f" (created at {line_of(self.op)})" if line_of(self.op) else ""
-        return f"{self.op.type} '{self.tensor}'{where}{line}: {self.difference}" + (f"\n  {self.note}" if self.note else "")
+        return f"{self.op.type} '{self.tensor}'{where}{created_at(self.op)}: {self.difference}" + (f"\n  {self.note}" if self.note else "")
 
 
 @dataclasses.dataclass
@@ -294,10 +293,11 @@ class _Comparison:
     # ---- the search ----
     def _first(self, differences):
         tensors = [x for one, x in differences.values() if x is not None]
-        writers = [(op, name) for name, (one, x) in differences.items() if x is None for op in self._writers(name)]
-        starts = sorted({x.op for x in tensors} | {op for op, _ in writers}, key=self.order.__getitem__)
-        start = starts[0]
-        named = dict(writers).get(start)
+        written = {op: [v.name for v in variable_nodes.written_by(op) if v.name in differences] for op in self.a.ops}
+        start = min({x.op for x in tensors} | {op for op, names in written.items() if names}, key=self.order.__getitem__, default=None)
+        if start is None:
+            return None
+        named = next(iter(written[start]), None)
         if named is not None:
             known = (named, differences[named][0])
         else:
@@ -310,11 +310,6 @@ class _Comparison:
                 break
             start, known = earlier[0].op, (earlier[0].name, earlier[1])
         return self._named(start, *known)
-
-    def _writers(self, name):
-        variable = self.a.variables[name]
-        return [op for op in self.a.ops if op.inputs and op.inputs[0].op == variable and op.type not in ("Identity", "ReadVariableOp") and
-                any(x.dtype._is_ref_dtype or x.dtype.name == "resource" for x in op.inputs)]
 
     def _before(self, op: Operation) -> list[Tensor]:
         """What an operation is computed from and can be compared, in order."""
@@ -378,7 +373,7 @@ class _Comparison:
         inside = self._inside(op)
         if not inside:
             return DifferingNode(op, tensor, found, note=self._note_of(op, tensor))
-        body = self._in_body(inside)
+        body = None if self._comes_back(op, inside) else self._in_body(inside)
         around = self._closed_by(op, inside) if body is None else self.around[body[0].op]
         loop = steps.frame_of(around[0]) if around else ""
         branch = "" if loop else op.name.rpartition("/")[0] or op.name
@@ -396,20 +391,30 @@ class _Comparison:
         return ""
 
     def _inside(self, op):
-        """The operations of the loop or branch whose value an operation gives, in order."""
-        if op.type.removeprefix("Ref") not in ("Exit", "Merge"):
+        """The operations of the loop or branch whose value an operation gives, or in which it writes a variable, in order."""
+        lies_in_one = self.a.nesting[op] > 0
+        if op.type.removeprefix("Ref") not in ("Exit", "Merge") and not lies_in_one:
             return []
         found: set[Operation] = set()
-        waiting = [x.op for x in op.inputs]
+        waiting = [op] if lies_in_one else [x.op for x in op.inputs]
         while waiting:
             one = waiting.pop()
-            if one not in found and self.a.nesting.get(one, 0) > 0:
+            # What an operation writes with comes from its own iteration.
+            if one not in found and self.a.nesting.get(one, 0) > 0 and not (lies_in_one and one.type.endswith("NextIteration")):
                 found.add(one)
                 waiting.extend([x.op for x in one.inputs] + [c for c in one.control_inputs])
         return sorted(found, key=self.order.__getitem__)
 
+    def _comes_back(self, op, inside):
+        """Whether a loop reads a variable that an operation in it writes, so that what differs in it may do so because of the operation."""
+        written = variable_nodes.written_by(op)
+        return any(one != op and steps.can_be_looked_at(one) and self.around[one] and not {*written}.isdisjoint(variable_nodes.taken_by(one))
+                   for one in inside)
+
     def _closed_by(self, op, inside):
-        """An Enter of the loop that an operation closes; () where it closes a branch."""
+        """An Enter of the loop that an operation closes or lies in; () where that is a branch."""
+        if self.a.nesting[op] > 0:
+            return self.around[op][:1]
         loops = [self.around[one] for one in inside if self.around[one]] if op.type.endswith("Exit") else []
         return loops[0][:1] if loops else ()
 

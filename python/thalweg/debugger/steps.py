@@ -23,6 +23,12 @@ VARIABLES = frozenset(("Variable", "VariableV2", "VarHandleOp"))
 _REPEATABLE = ("Assert", "CheckNumerics", "Debug", "Print", "Stack", "TensorArray")
 
 
+def check_session(session: object) -> None:
+    """Raises for what is none, as a MonitoredSession."""
+    if not isinstance(session, session_module.Session):
+        raise TypeError(f"expected a Session, got a {type(session).__name__}")
+
+
 def flat_fetches(graph: Graph, fetches: Fetches) -> list[Tensor | Operation]:
     """The tensors and operations among the fetches of a run."""
     if fetches is None:

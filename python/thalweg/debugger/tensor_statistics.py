@@ -148,6 +148,7 @@ def tensor_statistics(session: Session, fetches: Fetches, feed_dict: FeedDict | 
     x:0     Placeholder  float32[4]        0    1  0.75  0.433      1    0    0
     y:0     Log          float32[4]        0    0     0  0          3    0    1
     """
+    steps.check_session(session)
     flat, feeds = steps.flat_fetches(session.graph, fetches), steps.flat_feeds(session.graph, feed_dict)
     needed = steps.needed(flat, feeds)
     around = steps.loops(needed)

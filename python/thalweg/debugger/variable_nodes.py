@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that read variables and set them, beside those of the program."""
+"""Which variables nodes read and write; nodes that read variables and set them, beside those of the program."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -9,6 +9,29 @@ from thalweg.graph.ops import apply
 
 if TYPE_CHECKING:
     from thalweg.graph.tensor import Operation, Tensor
+
+# They read a variable, or hand it on to other nodes.
+_READERS = frozenset("Identity ReadVariableOp VarIsInitializedOp IsVariableInitialized ResourceGather VariableShape Gather "
+                     "Switch Merge Enter Exit NextIteration".split())
+
+
+def variable_of(tensor: Tensor) -> Operation | None:
+    """The variable that a tensor is, or that it has just been read from, also in loops and branches."""
+    op = tensor.op
+    while op.type.removeprefix("Ref") in ("Identity", "ReadVariableOp", "Switch", "Enter") and op.inputs:
+        op = op.inputs[0].op
+    return op if op.type in steps.VARIABLES else None
+
+
+def taken_by(op: Operation) -> list[Operation]:
+    """The variables that an operation takes themselves, as handles or references."""
+    found = (variable_of(x) for x in op.inputs if x.dtype._is_ref_dtype or x.dtype.name == "resource")
+    return [variable for variable in found if variable is not None]
+
+
+def written_by(op: Operation) -> list[Operation]:
+    """Of these, those that it may change: all, but for kinds that only read. Functions are taken to change what they are given."""
+    return [] if op.type.removeprefix("Ref") in _READERS else taken_by(op)
 
 
 def read(variable: Operation, name: str) -> tuple[Tensor, Tensor]:

@@ -464,7 +464,10 @@ def _change_training_generator(module):
 
     @functools.wraps(fit)
     def fit_generator(model, generator, steps_per_epoch=None, epochs=1, *args, validation_steps=None, initial_epoch=0, **kwargs):
-        over_replicas.check_steps(model, "train on", steps_per_epoch, None, epochs - initial_epoch, validation_steps)
+        count, validated = epochs - initial_epoch, kwargs.get("validation_data")
+        there = generator.of_epochs(count) if isinstance(generator, batches.Batches) else None
+        to_validate = validated.of_epochs(1) if isinstance(validated, batches.Batches) else None
+        over_replicas.check_steps(model, "train on", steps_per_epoch, None, count, to_validate or validation_steps, there)
         return fit(model, generator, steps_per_epoch, epochs, *args, validation_steps=validation_steps, initial_epoch=initial_epoch, **kwargs)
 
     class Losses(callbacks_module.Callback):

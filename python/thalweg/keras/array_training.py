@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg.keras import graph_backend, over_replicas
+from thalweg.keras import batches, graph_backend, over_replicas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -119,9 +119,18 @@ def change_training_arrays(module: ModuleType) -> None:
         given.apply_defaults()
         arguments = given.arguments
         model, function, inputs = (arguments.pop(name) for name in ("model", "fit_function", "fit_inputs"))
-        size, validation = arguments["batch_size"], arguments["val_inputs"]
-        may_begin(model, "train on", inputs, size, arguments["steps_per_epoch"], arguments["epochs"] - arguments["initial_epoch"],
-                  arguments["validation_steps"] or (-(-len(validation[0]) // size) if validation and size else 0))
+        size, validation, to_validate = arguments["batch_size"], arguments["val_inputs"], arguments["validation_steps"]
+        validated = model.__dict__.get("_validated_on")
+        if validated is not None:
+            if any(getattr(callback, "histogram_freq", 0) for callback in arguments["callbacks"] or []):  # it feeds them at once
+                raise ValueError("histograms of TensorBoard need arrays as validation_data, got a dataset")
+            model._make_test_function()
+            arguments.update(val_function=model.test_function, val_inputs=[validated],
+                             validation_steps=validated.steps if arguments["steps_per_epoch"] else None)
+            to_validate = validated.of_epochs(1) or validated.steps
+        elif not to_validate and validation and size:
+            to_validate = -(-len(validation[0]) // size)
+        may_begin(model, "train on", inputs, size, arguments["steps_per_epoch"], arguments["epochs"] - arguments["initial_epoch"], to_validate)
         steps = function.repeated(inputs) if isinstance(function, graph_backend.Function) else function
         if steps is not function and not any(arguments[name] for name in ("steps_per_epoch", "validation_steps", "verbose")):
             history = module.cbks.History()
@@ -136,6 +145,8 @@ def change_training_arrays(module: ModuleType) -> None:
 
     @functools.wraps(test_loop)
     def test_arrays(model, f, ins, batch_size=None, verbose=0, steps=None, callbacks=None):
+        if ins and isinstance(ins[0], batches.Batches):
+            return model.evaluate_generator(ins[0], ins[0].steps, callbacks=callbacks, workers=0)
         if not isinstance(callbacks, module.cbks.CallbackList):  # fit has compared what it validates on
             may_begin(model, "evaluate", ins, batch_size, steps)
         return test_loop(model, f, ins, batch_size, verbose, steps, callbacks)

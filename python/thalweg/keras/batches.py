@@ -37,10 +37,11 @@ class Batches:
     """The batches of a dataset, `steps` of them and then again from the first; without `steps` to the end, once.
 
     Each has an iterator of its own: a dataset may be trained on and measured on at once. What the iterator adds to the graph is left to
-    the dataset by close(), for the next one: a model can be fit to it again and again.
+    the dataset by close(), for the next one: a model can be fit to it again and again. With `or_fewer` as many as there are will do, where
+    that is known.
     """
 
-    def __init__(self, source: Any, steps: int | None, argument: str, again: bool) -> None:
+    def __init__(self, source: Any, steps: int | None, argument: str, again: bool = False, or_fewer: bool = False) -> None:
         graph = graph_backend.get_graph()
         self._unused = None
         if hasattr(source, "make_initializable_iterator"):
@@ -55,14 +56,21 @@ class Batches:
         else:
             self._initializer, element, cardinality = None, source.get_next(), None
         session = graph_backend.get_session()
+        count = -2 if cardinality is None else int(session.run(cardinality))
+        if count == 0:
+            raise ValueError("The dataset has no batches.")
         if steps is None:
-            again, count = True, -2 if cardinality is None else int(session.run(cardinality))
+            again = True
             if count == -1:
                 raise ValueError(f"When passing an infinitely repeating dataset, you must specify the `{argument}` argument.")
             if count < 0:
                 raise ValueError(f"How many batches the dataset has is not known before they are read: `{argument}` must be given.")
             steps = count
-        self.steps, self._again, self.taken = steps, again, 0
+        elif or_fewer and 0 < count < steps:
+            logging.getLogger("thalweg").warning("Your dataset has %d batches, fewer than the %d of `%s`: these are all that are taken.",
+                                                 count, steps, argument)
+            steps = count
+        self.steps, self._again, self.taken, self._argument, self._count = steps, again, 0, argument, count
         self._next = session.make_callable(element)
         self._begin(session)
         if self._unused is not None:
@@ -72,6 +80,17 @@ class Batches:
         """The iterator may be used by others."""
         if self._unused is not None:
             self._unused.append(self._kept)
+
+    def of_epochs(self, epochs: int) -> int | None:
+        """How many of the batches of so many epochs there are; None where that is not known."""
+        if self._count < -1:
+            return None
+        there = self._count if self._count >= 0 else self.steps * epochs
+        return epochs * min(self.steps, there) if self._again else min(self.steps * epochs, there)
+
+    def too_few(self) -> ValueError:
+        """What is said where it ran out and nothing can be made of what was there."""
+        return ValueError(f"{RanOut(self)}, fewer than the {self.steps} of `{self._argument}`")
 
     def _begin(self, session):
         if self._initializer is not None:
@@ -92,6 +111,16 @@ class Batches:
         return tuple(_lists(part) for part in element) if isinstance(element, tuple) else element
 
 
+@contextlib.contextmanager
+def _to_the_end(source, steps):
+    """The batches of a dataset for who has no use for a part of what was asked for."""
+    with contextlib.closing(Batches(source, steps, "steps", or_fewer=True)) as batches:
+        try:
+            yield batches
+        except RanOut:
+            raise batches.too_few() from None
+
+
 def _refuse(more, **arguments):
     """Raises for `arguments` that have a value, and for what of `more` no loop of Keras takes."""
     unknown = sorted({*more} - {"max_queue_size", "workers", "use_multiprocessing"})
@@ -108,6 +137,12 @@ def _ended(model, epoch):
     callbacks.on_epoch_end(epoch, {})
     callbacks._call_end_hook("train")
     return model.history
+
+
+def _forget(model):
+    """What a model knew while it was trained."""
+    for name in ("_trained_with", "_validated_on"):
+        model.__dict__.pop(name, None)
 
 
 def change_callbacks(module: ModuleType) -> None:
@@ -136,35 +171,38 @@ def change_training(module: ModuleType) -> None:
                     shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_steps=None,
                     validation_freq=1, **kwargs):
         with contextlib.ExitStack() as in_use:
+            in_use.callback(_forget, self)
+            validated = None
             if is_input_pipeline(validation_data):
-                validation_data = in_use.enter_context(
+                validation_data = validated = in_use.enter_context(
                     contextlib.closing(Batches(validation_data, validation_steps, "validation_steps", again=True)))
-                validation_steps = validation_data.steps
-            if not is_input_pipeline(x):
-                return fit(self, x, y, batch_size, epochs, verbose, callbacks, validation_split, validation_data, shuffle, class_weight,
-                           sample_weight, initial_epoch, steps_per_epoch, validation_steps, validation_freq, **kwargs)
-            _refuse(kwargs, y=y, batch_size=batch_size, validation_split=validation_split, sample_weight=sample_weight)
-            input_dictionaries.build_of_elements(self, x.element_spec)
-            batches = in_use.enter_context(contextlib.closing(Batches(x, steps_per_epoch, "steps_per_epoch", again=False)))
+                validation_steps = validated.steps
             try:
+                if not is_input_pipeline(x):
+                    if validated is not None and not module.training_utils.is_generator_or_sequence(x):
+                        self.__dict__["_validated_on"] = validated  # for fit_loop
+                        validation_split, validation_data, validation_steps = 0.0, None, None
+                    return fit(self, x, y, batch_size, epochs, verbose, callbacks, validation_split, validation_data, shuffle, class_weight,
+                               sample_weight, initial_epoch, steps_per_epoch, validation_steps, validation_freq, **kwargs)
+                _refuse(kwargs, y=y, batch_size=batch_size, validation_split=validation_split, sample_weight=sample_weight)
+                input_dictionaries.build_of_elements(self, x.element_spec)
+                batches = in_use.enter_context(contextlib.closing(Batches(x, steps_per_epoch, "steps_per_epoch")))
                 return self.fit_generator(batches, batches.steps, epochs, verbose=verbose, callbacks=callbacks, class_weight=class_weight,
                                           validation_data=validation_data, validation_steps=validation_steps,
                                           validation_freq=validation_freq, initial_epoch=initial_epoch, workers=0, shuffle=False)
             except RanOut as end:
-                if end.source is not batches:
-                    raise ValueError(f"{end}, fewer than the {validation_steps} of `validation_steps`") from None
+                if end.source is validated:
+                    raise validated.too_few() from None
                 logging.getLogger("thalweg").warning("%s; training is interrupted. It needs steps_per_epoch * epochs batches: "
                                                      "dataset.repeat() makes more.", end)
-                return _ended(self, initial_epoch + batches.taken // batches.steps)
-            finally:
-                self.__dict__.pop("_trained_with", None)
+                return _ended(self, initial_epoch + end.source.taken // end.source.steps)
 
     def evaluate_batches(self, x=None, y=None, batch_size=None, verbose=1, sample_weight=None, steps=None, callbacks=None, **kwargs):
         if not is_input_pipeline(x):
             return evaluate(self, x, y, batch_size, verbose, sample_weight, steps, callbacks, **kwargs)
         _refuse(kwargs, y=y, batch_size=batch_size, sample_weight=sample_weight)
         input_dictionaries.build_of_elements(self, x.element_spec)
-        with contextlib.closing(Batches(x, steps, "steps", again=False)) as batches:
+        with _to_the_end(x, steps) as batches:
             return self.evaluate_generator(batches, batches.steps, callbacks=callbacks, workers=0, verbose=verbose)
 
     def predict_batches(self, x, batch_size=None, verbose=0, steps=None, callbacks=None, **kwargs):
@@ -172,7 +210,7 @@ def change_training(module: ModuleType) -> None:
             return predict(self, x, batch_size, verbose, steps, callbacks, **kwargs)
         _refuse(kwargs, batch_size=batch_size)
         input_dictionaries.build_of_elements(self, x.element_spec)
-        with contextlib.closing(Batches(x, steps, "steps", again=False)) as batches:
+        with _to_the_end(x, steps) as batches:
             return self.predict_generator(batches, batches.steps, callbacks=callbacks, workers=0, verbose=verbose)
 
     for name, changed, before in (("compile", compile_graph, compile_model), ("fit", fit_batches, fit),

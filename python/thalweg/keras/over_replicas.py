@@ -234,11 +234,13 @@ def scope_of(model: Any) -> AbstractContextManager[Any]:
     return contextlib.nullcontext() if strategy is None else strategy.scope()
 
 
-def check_steps(model: Any, doing: str, batches: int | None, size: int | None = None, epochs: int = 0, to_validate: int | None = None) -> None:
+def check_steps(model: Any, doing: str, batches: int | None, size: int | None = None, epochs: int = 0, to_validate: int | None = None,
+                in_all: int | None = None) -> None:
     """Raises where other workers would make other steps, and each wait for the others; what is not known goes with any."""
     if model._distribution_strategy is not None:
         model._distribution_strategy.extended._check_alike([(f"batches to {doing}", batches or 0), ("samples in a batch", size or 0),
-                                                            ("epochs", epochs), ("batches to validate on", to_validate or 0)])
+                                                            ("epochs", epochs), ("batches to validate on", to_validate or 0),
+                                                            ("batches in all epochs", in_all or 0)])
 
 
 def change_training(module: ModuleType) -> None:
