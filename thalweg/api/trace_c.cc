@@ -115,12 +115,4 @@ TwBuffer* tw_trace_memory(const char* const* paths, int32_t n, int64_t step, TwS
   return tw_trace_tell(paths, n, TW_TRACE_MEMORY, &options, status);
 }
 
-// Here, as it is the same in libraries without clusters.
-void tw_record_options_init(TwRecordOptions* options) {
-  if (options == nullptr) return;
-  *options = TwRecordOptions{};
-  options->struct_size = sizeof(TwRecordOptions);
-  options->slower_than_us = -1;
-}
-
 }  // extern "C"

@@ -10,6 +10,7 @@
 #include "thalweg/proto/wire_fields.h"
 #include "thalweg/trace/lanes.h"
 #include "thalweg/trace/memory_curve.h"
+#include "thalweg/trace/percent.h"
 
 namespace thalweg {
 namespace {
@@ -340,7 +341,7 @@ class PerfettoWriter {
       if (whole == 0) continue;
       BeginCounter(device, "busy lanes", false);
       for (size_t i = 0, told = SIZE_MAX; i < parts; ++i) {
-        const auto share = static_cast<size_t>((busy[device][i] * 100 + whole / 2) / whole);
+        const auto share = static_cast<size_t>(Percent(busy[device][i], whole));
         if (share == told) continue;
         AddValue(begin + static_cast<int64_t>(i) * part, static_cast<int64_t>(share));
         told = share;

@@ -9,6 +9,7 @@
 #include "thalweg/base/str_cat.h"
 #include "thalweg/trace/busy_time.h"
 #include "thalweg/trace/lost_processor.h"
+#include "thalweg/trace/percent.h"
 
 namespace thalweg {
 namespace {
@@ -16,9 +17,7 @@ namespace {
 constexpr int64_t kLeastNanos = 20'000;
 constexpr size_t kMostOfAKind = 20;
 
-std::string Percent(int64_t part, int64_t whole) {
-  return StrCat((part * 100 + whole / 2) / std::max<int64_t>(whole, 1), " %");
-}
+std::string PercentWords(int64_t part, int64_t whole) { return StrCat(Percent(part, whole), " %"); }
 
 const char* RemedyOfOneNode(const std::string& op) {
   if (op == "PyFunc" || op == "PyFuncStateless" || op == "EagerPyFunc") {
@@ -182,7 +181,7 @@ class StallSearch {
       stall.span = lost.span;
       stall.sentence =
           StrCat("Nodes on the critical path had no processor for ", DurationWords(lost.nanos),
-                 ", ", Percent(lost.nanos, time_), " of the step, ", lost.times,
+                 ", ", PercentWords(lost.nanos, time_), " of the step, ", lost.times,
                  lost.times == 1 ? " time" : " times", ", on ", DeviceName(node.device), ", ",
                  trace_.NameOf(node), " longest, ", DurationWords(lost.end - lost.begin),
                  ": other threads ran in their place.");
@@ -224,9 +223,9 @@ class StallSearch {
       Stall stall = Make(StallKind::kInput, lost, longest.start, longest.end, device);
       stall.span = waits.span;
       stall.sentence =
-          StrCat(DeviceName(device), " waited ", DurationWords(lost), ", ", Percent(lost, time_),
-                 " of the step, for input in ", trace_.NameOf(longest), " (", trace_.OpOf(longest),
-                 "); nothing else ran there.");
+          StrCat(DeviceName(device), " waited ", DurationWords(lost), ", ",
+                 PercentWords(lost, time_), " of the step, for input in ", trace_.NameOf(longest),
+                 " (", trace_.OpOf(longest), "); nothing else ran there.");
       stall.remedy =
           "Make input faster or earlier: prefetch at the end of the pipeline, num_parallel_calls "
           "in map, interleave over "
@@ -298,7 +297,7 @@ class StallSearch {
       running += change;
       before = at;
     }
-    if (single * 10 < time_ * 6) return;
+    if (Percent(single, time_) < 60) return;
     const TraceSpan& node = At(longest);
     Stall stall =
         Make(StallKind::kParallelism, single - single / lanes, node.start, node.end, node.device);
@@ -307,9 +306,9 @@ class StallSearch {
     const bool is_one_node = own * 2 > time_;
     stall.sentence = is_one_node
                          ? StrCat(trace_.NameOf(node), " alone takes ", DurationWords(own), ", ",
-                                  Percent(own, time_), " of the step, on ", DeviceName(node.device),
-                                  "; little else can run beside it.")
-                         : StrCat("For ", Percent(single, time_),
+                                  PercentWords(own, time_), " of the step, on ",
+                                  DeviceName(node.device), "; little else can run beside it.")
+                         : StrCat("For ", PercentWords(single, time_),
                                   " of the step a single node ran, though there are ", lanes,
                                   " lanes: the nodes wait for each other in a chain.");
     stall.remedy = is_one_node

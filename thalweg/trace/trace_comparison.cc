@@ -240,7 +240,7 @@ class Comparing {
           most = &node;
       }
     }
-    if (most == nullptr || sign * most->path.difference() * 10 < sign * time.difference())
+    if (most == nullptr || sign * most->path.difference() < sign * time.difference() / 10)
       return sentence;
     return StrCat(sentence, " Most of it: ", most->node, " (",
                   most->op.empty() ? "op not recorded" : most->op.c_str(), ") on ", most->device,
