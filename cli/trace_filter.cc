@@ -2,36 +2,10 @@
 // The filter of `thalweg trace`: one for all verbs.
 #include "trace_filter.h"
 
-#include <cmath>
-#include <map>
-
 #include "file_work.h"
+#include "time_option.h"
 
 namespace cli {
-namespace {
-
-// "1.5ms" as nanoseconds; throws what the parser takes for wrong usage.
-int64_t Nanos(const std::string& option, const std::string& text) {
-  static const std::map<std::string, double> kUnits = {
-      {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-  size_t used = 0;
-  double value = -1;
-  try {
-    value = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;  // no number at all
-  }
-  const auto unit = kUnits.find(text.substr(used));
-  // Beyond a hundred years no trace goes.
-  if (used == 0 || unit == kUnits.end() || !(value >= 0) || value * unit->second > 3e18) {
-    throw CLI::ValidationError(
-        option, "expected a time such as 5ms (ns, us, ms, s), found \"" + text + "\"");
-  }
-  return std::llround(value * unit->second);
-}
-
-}  // namespace
-
 std::string TraceFilterArgs::Tell(const std::vector<std::string>& files, TwTraceForm form,
                                   int64_t step) const {
   const std::vector<const char*> paths = Pointers(files), task_texts = Pointers(tasks),
@@ -52,20 +26,16 @@ std::string TraceFilterArgs::Tell(const std::vector<std::string>& files, TwTrace
 }
 
 void AddTraceFilter(CLI::App& verb, TraceFilterArgs* args) {
-  const auto add_time = [&](const std::string& name, int64_t* nanos, const std::string& does) {
-    verb.add_option_function<std::string>(
-            name, [name, nanos](const std::string& text) { *nanos = Nanos(name, text); }, does)
-        ->type_name("TIME");
-  };
   verb.add_option("--task", args->tasks,
                   "Only of these tasks: worker/0, worker, or a pattern (may be repeated)")
       ->allow_extra_args(false);
   verb.add_option("--node", args->nodes,
                   "Only nodes of this name, or pattern: 'layer1/*' (may be repeated)")
       ->allow_extra_args(false);
-  add_time("--min-duration", &args->min_nanos, "Only what takes at least as long: 10us");
-  add_time("--from", &args->from_nanos, "Only what ends after this time of the trace: 1.5ms");
-  add_time("--to", &args->to_nanos, "Only what starts before this time of the trace");
+  AddTimeOption(verb, "--min-duration", &args->min_nanos, "Only what takes at least as long: 10us");
+  AddTimeOption(verb, "--from", &args->from_nanos,
+                "Only what ends after this time of the trace: 1.5ms");
+  AddTimeOption(verb, "--to", &args->to_nanos, "Only what starts before this time of the trace");
   verb.parse_complete_callback([&verb, args] {
     if (verb.count("--to") > 0 && args->to_nanos <= args->from_nanos) {
       throw CLI::ValidationError("--to", "expected a time after that of --from");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,18 +12,23 @@
 #include "first_signal.h"
 #include "new_file.h"
 #include "npy.h"
+#include "time_option.h"
 #include "trace_words.h"
 
 namespace cli {
 namespace {
+
+constexpr int64_t kMicrosecond = 1000;
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kDay = 24 * 3600 * int64_t{1'000'000'000};
 
 struct RecordArgs {
   std::string target;
   std::string out = "step.pb";
   std::string session, node;
   int64_t steps = 1;
-  double slower_than = -1;  // seconds; below 0: no matter
-  double timeout = 60;      // seconds
+  int64_t slower_than = -1;          // nanoseconds; below 0: no matter
+  int64_t timeout = 60'000'000'000;  // nanoseconds
   int64_t max_bytes = int64_t{256} << 20;
   bool failing = false, view = false, force = false;
 };
@@ -86,7 +90,7 @@ std::string FreeName(const std::string& name, bool force) {
 
 std::string WhichSteps(const RecordArgs& args) {
   const std::string which = Count(static_cast<uint64_t>(args.steps), "step");
-  const std::string slow = args.slower_than < 0 ? "" : DurationText(args.slower_than);
+  const std::string slow = args.slower_than < 0 ? "" : TimeText(args.slower_than);
   std::string text = slow.empty() && !args.failing ? "the next " + which
                      : slow.empty()                ? which + " that fails"
                      : !args.failing               ? which + " slower than " + slow
@@ -97,23 +101,17 @@ std::string WhichSteps(const RecordArgs& args) {
 }
 
 RecordingHandle Record(const RecordArgs& args) {
-  constexpr double kMillis = 1e3;
-  constexpr double kMicros = 1e6;
-  constexpr double kMostMicros = 1e15;  // no recording lasts as long
   TwRecordOptions options;
   tw_record_options_init(&options);
   options.steps = args.steps;
-  if (args.slower_than >= 0) {
-    options.slower_than_us =
-        static_cast<int64_t>(std::min(kMostMicros, args.slower_than * kMicros));
-  }
+  if (args.slower_than >= 0) options.slower_than_us = args.slower_than / kMicrosecond;
   options.failing = args.failing ? 1 : 0;
-  options.timeout_ms = static_cast<int64_t>(args.timeout * kMillis);
+  options.timeout_ms = args.timeout / kMillisecond;
   options.max_bytes = args.max_bytes;
   options.session = args.session.c_str();
   options.node = args.node.c_str();
   std::fprintf(stderr, "recording %s of %s, for %s at most; Ctrl-C ends it with what it has\n",
-               WhichSteps(args).c_str(), args.target.c_str(), DurationText(args.timeout).c_str());
+               WhichSteps(args).c_str(), args.target.c_str(), TimeText(args.timeout).c_str());
   const tw::internal::StatusHolder status;
   const OptionsHandle run(tw_run_options_new());
   const FirstSignal signal([&] {
@@ -139,7 +137,7 @@ std::string WhyFewer(const RecordArgs& args, const Json& report) {
            " are kept of all (--max-bytes, up to 1 GiB)";
   }
   if (const std::string ended = report.at("ended_by"); !ended.empty()) return text + Plain(ended);
-  text += "within " + DurationText(args.timeout) + " ";
+  text += "within " + TimeText(args.timeout) + " ";
   if (seen == 0) {
     return text + "no step" + (args.node.empty() ? "" : " with " + args.node) +
            (args.session.empty() ? "" : " of session " + args.session) + " began at " +
@@ -214,18 +212,13 @@ void AddTraceRecord(CLI::App& trace) {
       ->required();
   verb->add_option("-o,--out", args->out, "The file (step.pb); of several step-1.pb, step-2.pb");
   verb->add_option("--steps", args->steps, "How many (1)")->check(CLI::Range(1, 10'000));
-  const std::map<std::string, double> units = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}};
-  const auto add_time = [&](const char* name, double* to, const char* what) {
-    return verb->add_option(name, *to, what)
-        ->transform(CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::CASE_SENSITIVE, "TIME"));
-  };
-  add_time("--slower-than", &args->slower_than,
-           "Only steps that take longer, as 50ms or 2s; each is traced until then, and thrown away")
-      ->check(CLI::NonNegativeNumber);
+  AddTimeOption(
+      *verb, "--slower-than", &args->slower_than,
+      "Only steps that take longer, as 50ms or 2s; each is traced until then, and thrown away");
   verb->add_flag("--failing", args->failing,
                  "Only steps that end with an error, with what was seen until then");
-  add_time("--timeout", &args->timeout, "How long to wait for them, as 30s or 10min (60s)")
-      ->check(CLI::Range(0.001, 86400.0));
+  AddTimeOption(*verb, "--timeout", &args->timeout,
+                "How long to wait for them, as 30s or 10min (60s)", kMillisecond, kDay);
   verb->add_option("--node", args->node, "Only steps that fetch this tensor or run this node");
   verb->add_option("--session", args->session, "Only steps of the session of this handle");
   verb->add_option("--max-bytes", args->max_bytes, "Of all traces, as 64MB; at most 1GB (256MB)")
