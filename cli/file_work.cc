@@ -8,6 +8,8 @@
 #include <csignal>
 #include <cstdio>
 
+#include "stop_signals.h"
+
 namespace cli {
 namespace {
 
@@ -34,14 +36,12 @@ FileWork::FileWork(std::string verb)
       begin_(std::chrono::steady_clock::now()),
       next_(begin_ + std::chrono::milliseconds(500)) {
   stopped_by = 0;
-  std::signal(SIGINT, Stop);
-  std::signal(SIGTERM, Stop);
+  SetStopHandler(Stop);
 }
 
 FileWork::~FileWork() {
   if (shown_) std::fputs("\r\x1b[K", stderr);
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  SetStopHandler(SIG_DFL);
   if (stopped_by != 0) std::raise(stopped_by);
 }
 
@@ -65,6 +65,10 @@ void FileWork::Show(uint64_t done, uint64_t total) {
   next_ = now + std::chrono::milliseconds(200);
   shown_ = true;
   const double seconds = std::chrono::duration<double>(now - begin_).count();
+  if (done == 0 && total == 0) {  // of what no bytes are told
+    std::fprintf(stderr, "\r\x1b[K%s: %.0f s", verb_.c_str(), seconds);
+    return;
+  }
   const double rate = static_cast<double>(done) / seconds;
   std::fprintf(stderr, "\r\x1b[K%s: %s", verb_.c_str(),
                BytesText(static_cast<double>(done)).c_str());

@@ -10,11 +10,10 @@
 #include <utility>
 
 #include "npy.h"
+#include "stop_signals.h"
 
 namespace cli {
 namespace {
-
-constexpr std::array kSignals = {SIGINT, SIGTERM};
 
 volatile std::sig_atomic_t pipe_of_handler = -1;
 void Handle(int) {
@@ -22,13 +21,6 @@ void Handle(int) {
   const char came = 1;
   [[maybe_unused]] const ssize_t written = write(pipe_of_handler, &came, 1);
   errno = before;
-}
-
-void SetHandler(void (*handler)(int)) {
-  for (const int signal : kSignals) {
-    // What is ignored stays so, as nohup and shells have it for jobs in the background.
-    if (std::signal(signal, handler) == SIG_IGN) std::signal(signal, SIG_IGN);
-  }
 }
 
 }  // namespace
@@ -47,14 +39,14 @@ FirstSignal::FirstSignal(std::function<void()> end) {
     } while (bytes < 0 && errno == EINTR);
     if (bytes <= 0) return;  // nobody waits any more
     came_ = true;
-    SetHandler(SIG_DFL);  // the second
+    SetStopHandler(SIG_DFL);  // the second
     end();
   });
-  SetHandler(Handle);
+  SetStopHandler(Handle);
 }
 
 FirstSignal::~FirstSignal() {
-  SetHandler(SIG_DFL);
+  SetStopHandler(SIG_DFL);
   close(pipe_of_handler);
   watcher_.get();
   close(read_);

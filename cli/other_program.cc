@@ -37,13 +37,19 @@ std::vector<char*> Mutable(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Waits in poll, which a signal interrupts; without pidfd_open (Linux 5.3) in waitpid alone.
+// Waits in poll, which a signal interrupts; one that came just before it is seen a moment later.
+// Without pidfd_open (Linux 5.3) in waitpid alone.
 int WaitFor(pid_t child, FileWork* work) {
   int status = 0;
   const int end = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   pollfd ready{end, POLLIN, 0};
   try {
-    while (end >= 0 && poll(&ready, 1, -1) < 0 && errno == EINTR) work->GoOn(0, 0);
+    constexpr int kMomentMillis = 100;
+    while (end >= 0) {
+      const int ended = poll(&ready, 1, kMomentMillis);
+      if (ended > 0 || (ended < 0 && errno != EINTR)) break;
+      work->GoOn(0, 0);
+    }
   } catch (...) {
     constexpr int kGraceMillis = 2000;  // to clean up; a second signal does not wait for that
     kill(child, SIGTERM);

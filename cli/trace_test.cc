@@ -75,7 +75,8 @@ TEST_F(CommandFolder, TraceVerbsTakeOneFilter) {
     EXPECT_EQ(Run("trace " + verb + " --node nobody " + file), 1);
     EXPECT_THAT(output, HasSubstr("the filter leaves none of "));
     EXPECT_EQ(Run("trace " + verb + " --from 5 " + file), 2);
-    EXPECT_THAT(output, HasSubstr("expected a time such as 5ms (ns, us, ms, s, min, h), found \"5\""));
+    EXPECT_THAT(output,
+                HasSubstr("expected a time such as 5ms (ns, us, ms, s, min, h), found \"5\""));
     EXPECT_EQ(Run("trace " + verb + " --from 5ms --to 2ms " + file), 2);
     EXPECT_THAT(output, HasSubstr("expected a time after that of --from"));
   }
