@@ -75,9 +75,17 @@ void ShowPath(const Json& summary, size_t limit) {
   std::fputs(table.Text().c_str(), stdout);
 }
 
+// Of all nodes of a device: what others took of it; what is told of none looks like none.
+std::string NoProcessorWords(const Json& device) {
+  const auto lost = device.find("no_processor");
+  if (lost == device.end() || lost->at("times_taken") == 0) return "-";
+  return TimeWords(lost->at("taken_nanos")) + " in " +
+         Count(lost->at("times_taken").get<uint64_t>(), "piece");
+}
+
 void ShowDevices(const Json& summary, double time) {
   std::puts("\ndevices:");
-  TextTable table({"device", "nodes", "busy", "share", "at once"});
+  TextTable table({"device", "nodes", "busy", "share", "at once", "no processor"});
   for (const Json& device : summary.at("devices")) {
     const double busy = device.at("busy_nanos").get<double>();
     char parallel[20] = "-";
@@ -85,7 +93,8 @@ void ShowDevices(const Json& summary, double time) {
       std::snprintf(parallel, sizeof(parallel), "%.1f",
                     device.at("work_nanos").get<double>() / busy);
     table.Add({device.at("device").get<std::string>(), device.at("nodes").dump(),
-               TimeWords(device.at("busy_nanos")), PercentText(busy, time), parallel});
+               TimeWords(device.at("busy_nanos")), PercentText(busy, time), parallel,
+               NoProcessorWords(device)});
   }
   std::fputs(table.Text().c_str(), stdout);
   TextTable waits({"who waited", "for", "not sent yet", "on its way", "values", "bytes"});
@@ -122,6 +131,11 @@ void ShowHead(const Json& summary, size_t limit) {
               TimeWords(step.at("time_nanos")).c_str(),
               Count(step.at("nodes").get<uint64_t>(), "node").c_str(),
               Count(summary.at("devices").size(), "device").c_str());
+  for (const Json& left : summary.at("left_out")) {
+    std::printf("not there: the first %s, %s of %s\n", TimeWords(left.at("nanos")).c_str(),
+                Count(left.at("executions").get<uint64_t>(), "execution").c_str(),
+                left.at("device").get<std::string>().c_str());
+  }
   ShowStalls(summary, limit);
 }
 

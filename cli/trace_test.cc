@@ -3,15 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "npy.h"
 #include "test_command.h"
+#include "thalweg/control_flow.h"
+#include "thalweg/thalweg.h"
 
 namespace cli {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -131,6 +135,60 @@ TEST_F(CommandFolder, TraceViewIsOnePage) {
   EXPECT_THAT(output, HasSubstr("--force"));
   EXPECT_EQ(Run("trace view " + Path("none.pb")), 1);
   EXPECT_THAT(output, HasSubstr("none.pb"));
+}
+
+// A program traces a loop that is longer than it keeps: the end is there, and what it says first is
+// how much came before.
+TEST_F(CommandFolder, TraceOfALoopThatIsLongerThanWhatIsKept) {
+  constexpr float kTrips = 5000;
+  const tw::Environment environment = tw::Environment::Create({.threads = 0}).OrThrow();
+  tw::Graph graph(environment);
+  const tw::Output one = graph.Scalar(1.0f), limit = graph.Scalar(kTrips);
+  const tw::Output end = tw::WhileLoop(
+      graph, {graph.Scalar(0.0f)},
+      [&](const tw::Outputs& v) { return graph.Op("Less", {v[0], limit}); },
+      [&](const tw::Outputs& v) { return tw::Outputs{v[0] + one}; })[0];
+  ASSERT_TRUE(graph.status().ok()) << graph.status().message();
+  TwSessionOptions session_options;
+  tw_session_options_init(&session_options);
+  session_options.trace_bytes = 40'000;
+  tw::Session session = tw::Session::Create(graph, &session_options).OrThrow();
+  TwRunOptions* const options = tw_run_options_new();
+  tw_run_options_trace_level(options, 3);
+  tw_run_options_output_partition_graphs(options, 1);
+  TwStatus* const status = tw_status_new();
+  const TwOutput fetch = end.c();
+  TwTensor* got = nullptr;
+  TwBuffer* told = nullptr;
+  ASSERT_EQ(tw_session_run(session.c(), options, nullptr, nullptr, 0, &fetch, 1, nullptr, 0, &got,
+                           &told, status),
+            TW_OK)
+      << tw_status_message(status);
+  EXPECT_EQ(tw::Tensor(got).scalar<float>(), kTrips);
+  WriteFile(Path("loop.pb"),
+            {static_cast<const char*>(tw_buffer_data(told)), tw_buffer_size(told)});
+  tw_buffer_free(told);
+  tw_run_options_free(options);
+  tw_status_free(status);
+  ASSERT_EQ(Run("trace summary " + Path("loop.pb")), 0) << output;
+  EXPECT_THAT(output, ContainsRegex("nodes on 1 device\nnot there: the first [0-9.]+ .?s, [0-9]+ "
+                                    "executions of /job:localhost/replica:0/task:0/device:CPU:0"));
+  EXPECT_THAT(output, HasSubstr("The newest is kept"));
+  ASSERT_EQ(Run("trace summary --json " + Path("loop.pb")), 0) << output;
+  const auto summary = nlohmann::json::parse(output.substr(output.find('{')));
+  const auto kept = summary.at("nodes").get<int64_t>();
+  EXPECT_GT(kept, 500);
+  EXPECT_LE(kept, 1000);  // of 40 bytes each
+  int64_t runs = 0;
+  for (const auto& node : summary.at("left_out").at(0).at("nodes")) {
+    runs += node.at("executions").get<int64_t>();
+  }
+  EXPECT_EQ(runs, summary.at("left_out").at(0).at("executions"));
+  EXPECT_GE(runs + kept, static_cast<int64_t>(2 * kTrips));
+  for (const std::string verb : {"view", "export"}) {
+    EXPECT_EQ(Run("trace " + verb + " " + Path("loop.pb") + " -o " + Path(verb)), 0) << output;
+  }
+  EXPECT_THAT(ReadFile(Path("export")), HasSubstr(" executions before are not there"));
 }
 
 }  // namespace

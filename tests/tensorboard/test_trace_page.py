@@ -201,6 +201,96 @@ def test_memory_over_time(chromium, tmp_path):
     chromium.picture(os.path.join(browser.PICTURES, "trace_memory.png"))
 
 
+def switching_step():
+    """Of two threads, one that others were let run in place of, and that waited."""
+    step = trace_files.Step()
+    step.node(PS, "y", "MatMul()", 0, 1000).no_processor((100, 300, True), (200, 100, False), (0, 50, True))
+    step.node(PS, "whole", "Mul()", 1000, 2000)
+    step.node(PS, "beside", "Add()", 0, 2000, thread=1)
+    return step
+
+
+_SHADES = """(() => { const {painter, palette, rows, trace} = app, ratio = devicePixelRatio, place = %s;
+  const row = rows.of(trace.rowOf(place)), label = palette.ofLabel[trace.label[place]], seen = {label: 0, darker: 0, lighter: 0};
+  const light = (pixel) => (pixel & 255) + (pixel >> 8 & 255) + (pixel >> 16 & 255);
+  for (let y = Math.round(row.top * ratio); y < (row.top + row.height - 2) * ratio; ++y) {
+    const pixel = painter.pixels[y * painter.image.width + Math.round((painter.marks.x(%s) - Marks.GUTTER) * ratio)];
+    seen[pixel === label ? "label" : light(pixel) < light(label) ? "darker" : "lighter"]++;
+  }
+  return seen; })()"""
+
+
+def _place(chromium, name):
+    return chromium.run(f"Array.from({{length: app.trace.size}}, (_, i) => i).find((i) => app.trace.name(i) === {json.dumps(name)})")
+
+
+def test_threads_without_a_processor(chromium, tmp_path):
+    show(chromium, trace_files.page_of([switching_step().write(tmp_path / "step.pb")], tmp_path / "step.html"))
+    text = chromium.wait_for_text("NODES WITHOUT A PROCESSOR", "350 us others ran, 2 pieces", "100 us they waited, 1 piece")
+    assert "ps/0 CPU:0, of 4.00 ms of its nodes" in text
+    place = _place(chromium, "y")
+    taken, waited, again, without = (chromium.run(_SHADES % (place, at)) for at in (250_000, 650_000, 725_000, 50_000))
+    assert taken["darker"] > 2 and taken["label"] > 2 and taken["lighter"] == 0, "strokes, between which the color of the node is seen"
+    assert waited["lighter"] > 2 and waited["label"] > 2 and waited["darker"] == 0
+    assert again["darker"] > 2 and without["darker"] == without["lighter"] == 0
+    for name in ("whole", "beside"):
+        other = chromium.run(_SHADES % (_place(chromium, name), 1_500_000))
+        assert other["darker"] == other["lighter"] == 0
+    x, y = chromium.run(_POINT % '"y"')
+    chromium.mouse("Moved", x, y)
+    chromium.wait_for("!document.getElementById('tooltip').hidden")
+    words = "had no processor for 450 us of 1.00 ms in 3 pieces: 350 us others ran, 100 us it waited"
+    assert words in chromium.run("document.getElementById('tooltip').textContent")
+    chromium.click(x, y)
+    chromium.wait_for("!document.getElementById('details').hidden")
+    assert words in chromium.run("document.getElementById('details').textContent")
+    chromium.run(f"app.select({_place(chromium, 'whole')})")
+    assert "processor" not in chromium.run("document.getElementById('details').textContent")
+    chromium.key("?")
+    assert "others ran" in chromium.run("document.getElementById('help').textContent")
+    chromium.run("document.getElementById('help').close()")
+    # From so far that a piece is a hundredth of a pixel, a stroke is seen all the same.
+    begin, end = window(chromium)
+    chromium.run("app.select(-1)")
+    for far in (1, 1.19):
+        chromium.run(f"app.view.show({begin} - {end - begin} * {far - 1}, {end} + {end - begin} * {far - 1})")
+        drawn(chromium)
+        assert chromium.run(_SHADES % (place, 250_000))["darker"] > 2
+    chromium.picture(os.path.join(browser.PICTURES, "trace_switches.png"))
+
+
+def test_shares_without_a_processor_are_exact(chromium, tmp_path):
+    """Many pieces a pixel, some, and many pixels a piece: what is drawn is what each piece adds."""
+    file = trace_files.write_many(tmp_path / "switches.pb", 64_000, switching=3)
+    show(chromium, trace_files.page_of([file], tmp_path / "switches.html"))
+    wrong, parts = chromium.run("""(() => { const {trace} = app, {switches} = trace, row = trace.rows[7], none = trace.rows[0];
+      let wrong = none.switches[0] !== none.switches[1], parts = row.switches[1] - row.switches[0];
+      const whole = trace.end(row.last - 1) - trace.starts[row.first];
+      for (const time of [whole * 1.1, whole / 50, whole / 3000, 500]) {
+        const view = {begin: trace.starts[row.first] + whole / 3 - time / 3, time}, width = 200;
+        view.end = view.begin + time;
+        const got = [new Float32Array(width), new Float32Array(width)], want = [new Float64Array(width), new Float64Array(width)];
+        switches.paint(row, view, got[0], got[1]);
+        for (let i = row.switches[0]; i < row.switches[1]; ++i) {
+          const first = Math.max(0, Math.floor((switches.begin[i] - view.begin) / time * width));
+          for (let x = first; x < width && view.begin + x * time / width < switches.end[i]; ++x) {
+            const from = view.begin + x * time / width, to = from + time / width;
+            want[switches.isTaken[i] ? 0 : 1][x] += Math.max(0, Math.min(switches.end[i], to) - Math.max(switches.begin[i], from)) / (to - from);
+          }
+        }
+        for (let x = 1; x < width; ++x) for (const kind of [0, 1]) wrong += Math.abs(got[kind][x] - want[kind][x]) > 0.02;
+      }
+      return [Number(wrong), parts]; })()""")
+    assert parts == 2000 and wrong == 0
+
+
+def test_the_beginning_that_is_not_there_is_said(chromium, tmp_path):
+    step = trace_files.Step().node(PS, "v", "Const()", 0, 100).node(WORKER, "y", "MatMul()", 5000, 6000).left_out(4000, 12_345_678)
+    show(chromium, trace_files.page_of([step.write(tmp_path / "step.pb")], tmp_path / "step.html"))
+    chromium.wait_for_text("Not there: the first 4.00 ms, 12,345,678 executions of nodes of worker/0 CPU:0.", "The newest is kept")
+    assert chromium.run("Array.from({length: app.trace.size}, (_, i) => app.trace.name(i))") == ["y"]
+
+
 def test_the_pyramid_finds_the_highest(chromium, tmp_path):
     file = trace_files.write_many(tmp_path / "memory.pb", 64_000, telling=2)
     show(chromium, trace_files.page_of([file], tmp_path / "memory.html"))

@@ -30,6 +30,23 @@ class Step:
             scheduled_nanos=(self._begin + start - waited) * 1000, thread_id=thread)
         return self
 
+    def no_processor(self, *times):
+        """When the thread of the last node of the last device had no processor: since so long after the one before (the first: the node's
+        start), for so long, whether another ran in its place."""
+        numbers = b"".join(_number(value) for since, time, is_taken in times for value in (since * 1000, time * 2000 + is_taken))
+        self._node().MergeFromString(_number(1001 << 3 | 2) + _number(len(numbers)) + numbers)
+        return self
+
+    def left_out(self, until, executions):
+        """What the last device has not kept until then, of a step that began at 0."""
+        fields = b"".join(_number(field << 3) + _number(value)
+                          for field, value in ((1, executions), (2, (self._begin + until) * 1000), (3, self._begin * 1000)))
+        list(self._devices.values())[-1].MergeFromString(_number(1002 << 3 | 2) + _number(len(fields)) + fields)
+        return self
+
+    def _node(self):
+        return list(self._devices.values())[-1].node_stats[-1]
+
     def received(self, from_device, to_device, edge, start, end, size):
         """A value that came from another device."""
         return self.node(to_device, "RecvTensor", f"[{size}B] [1Mb/s] {edge} from {from_device} to {to_device}", start, end)
@@ -37,7 +54,7 @@ class Step:
     def held(self, *changes, address=0, persistent=0):
         """What the last node of the last device was given and gave back, (when, bytes) each, the first of it its output at an address; what it
         keeps beyond the step."""
-        node = list(self._devices.values())[-1].node_stats[-1]
+        node = self._node()
         records = node.memory.add(allocator_name="cpu").allocation_records
         for at, size in changes:
             records.add(alloc_micros=self._begin + at, alloc_bytes=size)
@@ -88,6 +105,15 @@ def training_step():
                       *((f"gradients/{name}_grad/MatMul", "MatMul", [f"{name}/MatMul"]) for name in names))
 
 
+def _number(value):
+    """As a varint."""
+    digits = []
+    while value > 127:
+        digits.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*digits, value])
+
+
 def _varint(values, width):
     """Numbers as varints of so many bytes each."""
     digits = np.stack([values >> (7 * i) & 127 | (128 if i < width - 1 else 0) for i in range(width)], axis=1)
@@ -106,9 +132,10 @@ def _held(starts, times, random):
     return np.concatenate(columns, axis=1)
 
 
-def write_many(path, count, devices=4, lanes=8, telling=0):
+def write_many(path, count, devices=4, lanes=8, telling=0, switching=0):
     """A file of so many spans on several devices with several lanes each, 1 us on average and now and then a millisecond; nodes of as many
-    lanes as are `telling` tell of memory."""
+    lanes as are `telling` tell of memory, those of as many of the last lanes as are `switching` had no processor for the last eighth of their
+    time, every other one as another thread ran."""
     random = np.random.default_rng(1)
     each = count // (devices * lanes)
     with open(path, "wb") as file:
@@ -130,6 +157,9 @@ def write_many(path, count, devices=4, lanes=8, telling=0):
                            np.full((each, 2), (0x80, 1), np.uint8), _varint(times, 4)]
                 if lane < telling:
                     columns.append(_held(starts, times, random))
+                if lane >= lanes - switching:
+                    lost = times // 8
+                    columns += [np.full((each, 3), (0xca, 0x3e, 8), np.uint8), _varint(times - lost, 4), _varint(lost * 2 + np.arange(each) % 2, 4)]
                 body = np.concatenate(columns, axis=1)
                 head[:] = (0x12, body.shape[1])
                 records.append(np.concatenate([head, body], axis=1).tobytes())

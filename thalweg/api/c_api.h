@@ -394,6 +394,10 @@ typedef struct TwSessionOptions {
   const void* config; /* a ConfigProto message; it counts before the other fields. NULL: none, which
                          differs from one without a field: see strict_placement */
   size_t config_size;
+  /* What a traced step may keep of each of these while it runs, in bytes: executions of its nodes
+   * with their outputs, blocks that came back, times without a processor. The newest is kept, and
+   * the trace says what was left out. 0: 256 MiB. Of a session of a server the server's counts */
+  int64_t trace_bytes;
 } TwSessionOptions;
 TW_EXPORT void tw_session_options_init(TwSessionOptions* options);
 /* The session sees nodes added to the graph later as well. */

@@ -117,6 +117,7 @@ TwSession* tw_session_new(TwEnvironment* environment, TwGraph* graph,
     wanted.share_resources = given.share_resources != 0;
     wanted.strict_graph = given.strict_graph != 0;
     wanted.default_timeout = Milliseconds(given.timeout_ms);
+    if (given.trace_bytes != 0) wanted.trace_bytes = given.trace_bytes;
     const bool is_remote = given.target != nullptr && *given.target != 0;
     std::shared_ptr<Environment> environment_of_it = EnvironmentOf(environment);
     if (given.config_size > 0) RETURN_IF_ERROR(RequireAll({{"config", given.config}}));

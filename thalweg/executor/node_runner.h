@@ -133,10 +133,7 @@ class NodeRunner : public Propagation<kParallel> {
     this->DrainSections();
     if constexpr (kTrace) {
       // Behind Leave() the step, and with it the trace, may be over.
-      if (!records_.empty()) step_.args().trace->Add(records_, &values_);
-      if (watch_) step_.args().trace->AddSwitches(thread_, &*watch_);
-      records_.clear();
-      values_.clear();
+      HandOver();
     }
     Iteration& iteration = *std::exchange(current_, nullptr);
     this->Leave(iteration, ended - gained_);
@@ -557,6 +554,14 @@ class NodeRunner : public Propagation<kParallel> {
                                                           .end_nanos = trace.NowNanos(),
                                                           .has_no_thread = is_asynchronous});
     if (trace.traces_values()) record.values = RecordValues(context_, &values_);
+    // A unit may be a loop that runs for hours.
+    if (StepTrace::BytesOf(records_, values_) >= StepTrace::kBatchBytes) [[unlikely]]
+      HandOver();
+  }
+  [[gnu::noinline]] void HandOver() {
+    StepTrace& trace = *step_.args().trace;
+    if (!records_.empty()) trace.Add(&records_, &values_);
+    if (watch_) trace.AddSwitches(thread_, &*watch_);
   }
 
   const int thread_;

@@ -3,7 +3,13 @@
 // to know. Without a clock of its own it uses the system's. One that wants to know what nodes cost
 // times the first calls of each and counts the others: a loop of millions leaves no more behind.
 // One that wants to know what holds memory is told what nodes put out, too (TraceValues), one that
-// wants to know who waited when its threads had no processor (TraceSwitches).
+// wants to know who waited when its threads had no processor (TraceSwitches). One that is bounded
+// (KeepNewest) keeps the end of a long step, and tells how much came before.
+//
+//   StepTrace trace(&clock);
+//   trace.KeepNewest(64 << 20);  // bytes
+//   RETURN_IF_ERROR(executor->Run({.contexts = contexts, .trace = &trace}));
+//   for (const NodeRecord& record : trace.TakeRecords()) Use(record);
 //
 // Ownership: its clock outlives it; records go to who takes them.
 // Threads: an executor's threads add batches at the same time; read the records after Run() has
@@ -14,7 +20,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <iterator>
+#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -45,6 +51,13 @@ struct ValueRecord {
   int64_t bytes = 0;            // that the value shows of it
   int64_t held_bytes = 0;       // of a reference or handle: what the resource keeps
   const void* held_block = nullptr;
+};
+
+// What a bounded trace has not kept.
+struct LeftOutRecords {
+  static constexpr int64_t kNothing = INT64_MIN;
+  int64_t until_nanos = kNothing;  // all that ended later is there
+  std::vector<int64_t> by_node;    // executions; as long as the last node of which there are any
 };
 
 // When threads of a step had no processor.
@@ -82,50 +95,68 @@ class StepTrace {
   // Before the step, for a clock that is the system's.
   void TraceSwitches() { traces_switches_ = true; }
   bool traces_switches() const { return traces_switches_; }
-  // `values`: of all records together, in their order.
-  void Add(const std::vector<NodeRecord>& batch, std::vector<ValueRecord>* values)
-      EXCLUDES(mutex_) {
-    MutexLock lock(mutex_);
-    records_.insert(records_.end(), batch.begin(), batch.end());
-    values_.insert(values_.end(), std::move_iterator(values->begin()),
-                   std::move_iterator(values->end()));
+  // Before the step: records take about so many bytes at most, and so do switches. The oldest go.
+  void KeepNewest(int64_t bytes) { most_bytes_ = bytes; }
+  // When a thread hands over what it has, within a loop too. Small next to what is kept, large next
+  // to what handing over costs.
+  static constexpr int64_t kBatchBytes = 256 << 10;
+  static int64_t BytesOf(const std::vector<NodeRecord>& records,
+                         const std::vector<ValueRecord>& values) {
+    return static_cast<int64_t>(records.size() * sizeof(NodeRecord) +
+                                values.size() * sizeof(ValueRecord));
   }
-  std::vector<NodeRecord> TakeRecords() EXCLUDES(mutex_) {
+  int64_t bytes() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
-    return std::exchange(records_, {});
+    return bytes_;
   }
-  std::vector<ValueRecord> TakeValues() EXCLUDES(mutex_) {
+  // Takes what is in them. `values`: of all records together, in their order.
+  void Add(std::vector<NodeRecord>* records, std::vector<ValueRecord>* values) EXCLUDES(mutex_);
+  // The step has ended. Leaves out as well what ended by then, as something else of it is not
+  // known, and what is beyond the bound, which is exact from now on. Before all that takes.
+  void LeaveOut(int64_t until_nanos) EXCLUDES(mutex_);
+  LeftOutRecords TakeLeftOut() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
-    return std::exchange(values_, {});
+    return std::exchange(left_out_, {});
   }
+  std::vector<NodeRecord> TakeRecords() EXCLUDES(mutex_);
+  std::vector<ValueRecord> TakeValues() EXCLUDES(mutex_);
   // What `watch` has of the calling thread, or why it has nothing.
   void AddSwitches(int thread, ThreadSwitches::Watch* watch) EXCLUDES(mutex_) {
-    if (watch->status().ok() && !watch->HasNews()) return;
-    MutexLock lock(mutex_);
-    if (watch->status().ok()) {
-      watch->Take(&switches_.by_thread[thread]);
-    } else if (switches_.missing.ok()) {
-      switches_.missing = watch->status();
-    }
+    if (!watch->status().ok() || watch->HasNews()) AddNews(thread, watch);
   }
-  SwitchRecords TakeSwitches() EXCLUDES(mutex_) {
-    MutexLock lock(mutex_);
-    return std::exchange(switches_, {});
-  }
+  SwitchRecords TakeSwitches() EXCLUDES(mutex_);
   // By node, timed or not; nothing where all are timed.
   std::vector<int64_t> Calls() const { return {calls_.begin(), calls_.end()}; }
 
  private:
+  struct Batch {
+    std::vector<NodeRecord> records;
+    std::vector<ValueRecord> values;
+  };
+  struct Switch {
+    int thread = 0;
+    ThreadSwitch times;
+  };
+  void AddNews(int thread, ThreadSwitches::Watch* watch) EXCLUDES(mutex_);
+  // Of the oldest batch, the first so many.
+  void DropFirst(size_t records) REQUIRES(mutex_);
+  void NoteLeftOut(const NodeRecord& record) REQUIRES(mutex_);
+
   const SystemClock system_clock_;
   const Clock* const clock_;
   const int64_t most_ = 0;
   std::vector<std::atomic<int64_t>> calls_;
   bool traces_values_ = false;
   bool traces_switches_ = false;
+  int64_t most_bytes_ = INT64_MAX;
   Mutex mutex_;
-  std::vector<NodeRecord> records_ GUARDED_BY(mutex_);
-  std::vector<ValueRecord> values_ GUARDED_BY(mutex_);
-  SwitchRecords switches_ GUARDED_BY(mutex_);
+  std::deque<Batch> batches_ GUARDED_BY(mutex_);  // oldest first
+  int64_t bytes_ GUARDED_BY(mutex_) = 0;          // of all of them
+  LeftOutRecords left_out_ GUARDED_BY(mutex_);
+  std::deque<Switch> switches_ GUARDED_BY(mutex_);  // those of a thread in order
+  std::vector<ThreadSwitch> news_ GUARDED_BY(mutex_);
+  int64_t switches_gone_until_ GUARDED_BY(mutex_) = LeftOutRecords::kNothing;
+  Status switches_missing_ GUARDED_BY(mutex_);
 };
 
 }  // namespace thalweg

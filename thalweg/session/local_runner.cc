@@ -12,6 +12,7 @@
 #include "thalweg/passes/place_copies.h"
 #include "thalweg/session/bound_functions.h"
 #include "thalweg/session/collective_members.h"
+#include "thalweg/session/left_out.h"
 #include "thalweg/session/local_step.h"
 #include "thalweg/session/output_bytes.h"
 #include "thalweg/session/run_metadata_message.h"
@@ -224,8 +225,9 @@ class LocalPreparedStep : public PreparedStep {
     StepTrace trace(&environment_.clock());
     trace.TraceValues();
     trace.TraceSwitches();
+    trace.KeepNewest(request.trace_bytes);
     run.trace = &trace;
-    TracedMemory memory(run, environment_.clock());
+    TracedMemory memory(run, environment_.clock(), request.trace_bytes);
     StepStats& stats = *request.stats;
     stats.step_id = request.step_id;
     stats.start_wall_micros = environment_.clock().WallMicros();
@@ -234,6 +236,7 @@ class LocalPreparedStep : public PreparedStep {
     stats.end_nanos = Nanos(environment_.clock());
     stats.traces.clear();
     for (const Device* device : devices_) stats.traces.push_back({device->full_name(), {}});
+    trace.LeaveOut(memory.ForgottenUntil());
     const std::vector<NodeRecord> records = trace.TakeRecords();
     memory.Finish(records, trace.TakeValues());
     const TracedSwitches switches(trace.TakeSwitches());
@@ -256,6 +259,7 @@ class LocalPreparedStep : public PreparedStep {
                  stats.start_wall_micros, &stats.traces[node.device].nodes);
     }
     switches.AppendMissing(&stats.traces.front().nodes);
+    AppendLeftOut(trace.TakeLeftOut(), executor_->program(), &stats);
     return status;
   }
 

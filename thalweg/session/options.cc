@@ -64,6 +64,9 @@ Status SessionOptions::Validate() const {
     return InvalidArgument("SessionOptions: plan_cache_size must be at least 1, got ",
                            plan_cache_size);
   }
+  if (trace_bytes < 1) {
+    return InvalidArgument("SessionOptions: trace_bytes must be at least 1, got ", trace_bytes);
+  }
   return OkStatus();
 }
 

@@ -21,6 +21,7 @@
 #include "thalweg/base/idle_poller.h"
 #include "thalweg/kernel/rendezvous.h"
 #include "thalweg/passes/partition.h"
+#include "thalweg/session/options.h"
 #include "thalweg/session/run_metadata.h"
 
 namespace thalweg {
@@ -46,6 +47,7 @@ struct StepRequest {
   bool is_repeated = false;         // RunOptions::is_repeated
   IdlePoller* idle = nullptr;       // of the calling thread, while the step has nothing for it
   StepStats* stats = nullptr;       // filled when not null
+  int64_t trace_bytes = SessionOptions::kTraceBytes;  // SessionOptions::trace_bytes
   bool is_watched = false;          // RunOptions::is_watched
   FrameObserver* frames = nullptr;  // told of the loop frames of local parts; may be null
 };

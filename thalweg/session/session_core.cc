@@ -387,6 +387,7 @@ StepRequest SessionCore::MakeRequest(const RunOptions& options, std::chrono::nan
   request.collective_graph_key = options.collective_graph_key;
   request.is_repeated = options.is_repeated;
   request.is_watched = options.is_watched;
+  request.trace_bytes = options_.trace_bytes;
   request.inline_in_caller =
       options.inline_in_caller || options.inter_op_thread_pool < 0 || options_.inline_steps;
   return request;

@@ -44,10 +44,11 @@ std::string MemoryName(const StepContext& context) {
 
 }  // namespace
 
-TracedMemory::TracedMemory(const Executor::Step& run, const Clock& clock) : work_(run.work) {
+TracedMemory::TracedMemory(const Executor::Step& run, const Clock& clock, int64_t bytes)
+    : work_(run.work) {
   for (StepContext* const context : run.contexts) {
     lent_.push_back({context, context->allocator});
-    context->allocator = &Traced(*context->allocator, *context, clock);
+    context->allocator = &Traced(*context->allocator, *context, clock, bytes);
   }
   if (work_ == nullptr) return;
   work_allocator_ = &work_->allocator();
@@ -62,12 +63,21 @@ TracedMemory::~TracedMemory() {
 }
 
 TracedAllocator& TracedMemory::Traced(Allocator& allocator, const StepContext& context,
-                                      const Clock& clock) {
+                                      const Clock& clock, int64_t bytes) {
   for (const Memory& memory : memories_) {
     if (&memory.allocator->inner() == &allocator) return *memory.allocator;
   }
   memories_.push_back({MemoryName(context), TracedAllocator::Make(allocator, clock)});
+  memories_.back().allocator->KeepNewest(bytes);
   return *memories_.back().allocator;
+}
+
+int64_t TracedMemory::ForgottenUntil() const {
+  int64_t until = TracedAllocator::kNothing;
+  for (const Memory& memory : memories_) {
+    until = std::max(until, memory.allocator->ForgottenUntil());
+  }
+  return until;
 }
 
 size_t TracedMemory::BlockAt(const void* address, int64_t nanos) const {
@@ -96,13 +106,19 @@ void TracedMemory::Finish(const std::vector<NodeRecord>& records, std::vector<Va
     });
   }
   nodes_.resize(records.size());
-  std::unordered_map<int, std::vector<size_t>> records_of;
   size_t value = 0;
   for (size_t r = 0; r < records.size(); ++r) {
     nodes_[r] = {value, records[r].values, records[r].end_nanos, {}};
     value += records[r].values;
-    records_of[records[r].node].push_back(r);
   }
+  block_of_value_.assign(values_.size(), blocks_.size());
+  if (!blocks_.empty()) FindOwners(records);
+}
+
+// Of blocks, and which of them values lie in.
+void TracedMemory::FindOwners(const std::vector<NodeRecord>& records) {
+  std::unordered_map<int, std::vector<size_t>> records_of;
+  for (size_t r = 0; r < records.size(); ++r) records_of[records[r].node].push_back(r);
   for (auto& [node, calls] : records_of) {
     std::sort(calls.begin(), calls.end(),
               [&](size_t a, size_t b) { return records[a].start_nanos < records[b].start_nanos; });
@@ -122,7 +138,6 @@ void TracedMemory::Finish(const std::vector<NodeRecord>& records, std::vector<Va
   for (size_t r = 0; r < by_end.size(); ++r) by_end[r] = r;
   std::stable_sort(by_end.begin(), by_end.end(),
                    [&](size_t a, size_t b) { return records[a].end_nanos < records[b].end_nanos; });
-  block_of_value_.assign(values_.size(), blocks_.size());
   for (const size_t r : by_end) {
     for (size_t v = nodes_[r].first_value; v < nodes_[r].first_value + nodes_[r].values; ++v) {
       const size_t b = BlockAt(values_[v].block, nodes_[r].end_nanos);

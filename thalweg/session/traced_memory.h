@@ -2,7 +2,7 @@
 // TracedMemory: what the kernels of a traced step allocate, when it comes back, and what nodes put
 // out, as fields of their NodeExecStats.
 //
-//   TracedMemory memory(run, clock);              // its contexts allocate through this from now on
+//   TracedMemory memory(run, clock, 64 << 20);    // its contexts allocate through this from now on
 //   Status status = executor->Run(run);
 //   memory.Finish(records, trace.TakeValues());
 //   memory.AppendFields(0, stats, &fields);       // of records[0]
@@ -28,11 +28,14 @@ namespace thalweg {
 
 class TracedMemory {
  public:
-  TracedMemory(const Executor::Step& run, const Clock& clock);
+  // Of what kernels allocated and gave back about so many `bytes` of records are kept at most.
+  TracedMemory(const Executor::Step& run, const Clock& clock, int64_t bytes);
   TracedMemory(const TracedMemory&) = delete;
   TracedMemory& operator=(const TracedMemory&) = delete;
   ~TracedMemory();
 
+  // What came back by then may not be known; TracedAllocator::kNothing: all is.
+  int64_t ForgottenUntil() const;
   // The step has ended. `values`: those of all records together.
   void Finish(const std::vector<NodeRecord>& records, std::vector<ValueRecord> values);
   void AppendFields(size_t record, const StepStats& stats, std::string* fields) const;
@@ -55,7 +58,9 @@ class TracedMemory {
     std::shared_ptr<TracedAllocator> allocator;
   };
 
-  TracedAllocator& Traced(Allocator& allocator, const StepContext& context, const Clock& clock);
+  TracedAllocator& Traced(Allocator& allocator, const StepContext& context, const Clock& clock,
+                          int64_t bytes);
+  void FindOwners(const std::vector<NodeRecord>& records);
   // The block that lay there at that moment; blocks_.size(): none of the step's.
   size_t BlockAt(const void* address, int64_t nanos) const;
   void AppendMemory(const NodeMemory& node, const StepStats& stats, std::string* fields) const;

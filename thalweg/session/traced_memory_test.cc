@@ -139,7 +139,7 @@ struct HandMadeStep {
       contexts[i].allocator = allocators[i];
       lent.push_back(&contexts[i]);
     }
-    memory = std::make_unique<TracedMemory>(Executor::Step{.contexts = lent}, clock);
+    memory = std::make_unique<TracedMemory>(Executor::Step{.contexts = lent}, clock, INT64_MAX);
   }
   int64_t Now() {
     clock.Advance(std::chrono::microseconds(1));

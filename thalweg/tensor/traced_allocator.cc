@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/tensor/traced_allocator.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -31,6 +32,8 @@ void* TracedAllocator::Allocate(size_t bytes) {
   holders_.fetch_add(1, std::memory_order_relaxed);
   MutexLock lock(mutex_);
   if (clock_ == nullptr) return block;
+  if (made_.size() - live_.size() > most_ended_) [[unlikely]]
+    Forget();
   live_[block] = made_.size();
   made_.push_back({.block = block,
                    .bytes = static_cast<int64_t>(BlockBytes(inner_, bytes)),
@@ -51,6 +54,29 @@ void TracedAllocator::Deallocate(void* block, size_t bytes) {
   // Behind the note: another thread may be given the same block at once.
   inner_.Deallocate(block, bytes);
   Release();
+}
+
+void TracedAllocator::KeepNewest(int64_t bytes) {
+  MutexLock lock(mutex_);
+  most_ended_ = static_cast<size_t>(bytes) / sizeof(TracedAllocation);
+}
+
+// Those that came back first: a quarter at a time, so that what stays is seldom moved.
+void TracedAllocator::Forget() {
+  std::vector<int64_t> ends;
+  for (const TracedAllocation& each : made_) {
+    if (each.end_nanos != TracedAllocation::kStillLives) ends.push_back(each.end_nanos);
+  }
+  const size_t gone = ends.size() - std::min(most_ended_ - most_ended_ / 4, ends.size() - 1);
+  std::nth_element(ends.begin(), ends.begin() + static_cast<ptrdiff_t>(gone - 1), ends.end());
+  forgotten_until_ = ends[gone - 1];
+  size_t kept = 0;
+  for (const TracedAllocation& each : made_) {
+    if (each.end_nanos <= forgotten_until_) continue;
+    if (each.end_nanos == TracedAllocation::kStillLives) live_[each.block] = kept;
+    made_[kept++] = each;
+  }
+  made_.resize(kept);
 }
 
 std::vector<TracedAllocation> TracedAllocator::Take() {

@@ -10,6 +10,7 @@
 //   }
 //   Use(traced->Take());                          // and nothing is written down any more
 //
+// A bounded one (KeepNewest) forgets the oldest of those that have come back; what still lives stays.
 // What is charged without a block (HeapCharge) goes to the other allocator directly.
 // Ownership: lives until the last block that it gave has come back, after the step too; the other
 // allocator does so for the same blocks. The clock is not read after Take().
@@ -49,6 +50,15 @@ class TracedAllocator final : public Allocator {
   void Trim() override { inner_.Trim(); }
 
   Allocator& inner() const { return inner_; }
+  // Before the first call: what is written down of blocks that have come back takes about so many
+  // bytes at most.
+  void KeepNewest(int64_t bytes) EXCLUDES(mutex_);
+  static constexpr int64_t kNothing = INT64_MIN;
+  // Blocks that came back later are there, with all that live; kNothing: all are.
+  int64_t ForgottenUntil() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return forgotten_until_;
+  }
   // In the order in which they were made. Ends the tracing.
   std::vector<TracedAllocation> Take() EXCLUDES(mutex_);
 
@@ -56,11 +66,14 @@ class TracedAllocator final : public Allocator {
   TracedAllocator(Allocator& inner, const Clock& clock) : inner_(inner), clock_(&clock) {}
   ~TracedAllocator() override = default;
   void Release();
+  void Forget() REQUIRES(mutex_);
 
   Allocator& inner_;
   std::atomic<int64_t> holders_{1};  // blocks, and whoever made it
   Mutex mutex_;
   const Clock* clock_ GUARDED_BY(mutex_);  // null: the tracing has ended
+  size_t most_ended_ GUARDED_BY(mutex_) = SIZE_MAX;
+  int64_t forgotten_until_ GUARDED_BY(mutex_) = kNothing;
   std::vector<TracedAllocation> made_ GUARDED_BY(mutex_);
   std::unordered_map<const void*, size_t> live_ GUARDED_BY(mutex_);  // numbers in made_
 };

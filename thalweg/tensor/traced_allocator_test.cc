@@ -68,6 +68,38 @@ TEST(TracedAllocatorTest, BlocksOutliveTheTraceAndTheAllocator) {
   kept = Tensor();
 }
 
+// What lives stays known however old it is; of the rest that goes first which came back first.
+TEST(TracedAllocatorTest, ABoundedOneForgetsTheOldest) {
+  const AllocatorPtr host = MakeCpuAllocator(1 << 20);
+  FakeClock clock;
+  const auto traced = TracedAllocator::Make(*host, clock);
+  constexpr int64_t kMost = 8;
+  traced->KeepNewest(kMost * static_cast<int64_t>(sizeof(TracedAllocation)));
+  EXPECT_EQ(traced->ForgottenUntil(), TracedAllocator::kNothing);
+  const int64_t begin = Now(clock);
+  void* const early = traced->Allocate(64);
+  void* const kept = traced->Allocate(64);
+  for (int i = 0; i < 100; ++i) {
+    clock.Advance(std::chrono::nanoseconds(1));
+    void* const block = traced->Allocate(64);
+    if (i == 98) traced->Deallocate(early, 64);
+    traced->Deallocate(block, 64);
+  }
+  const int64_t forgotten = traced->ForgottenUntil() - begin;
+  EXPECT_GE(forgotten, 100 - kMost);
+  EXPECT_LT(forgotten, 98);
+  const std::vector<TracedAllocation> made = traced->Take();
+  ASSERT_LE(made.size(), static_cast<size_t>(kMost + 2));
+  ASSERT_GE(made.size(), 4u);
+  EXPECT_EQ(made[0].block, early);
+  EXPECT_EQ(made[0].end_nanos, begin + 99);
+  EXPECT_EQ(made[1].block, kept);
+  EXPECT_EQ(made[1].end_nanos, kStillLives);
+  for (size_t i = 2; i < made.size(); ++i) EXPECT_GT(made[i].end_nanos, begin + forgotten);
+  EXPECT_EQ(made.back().end_nanos, begin + 100);
+  traced->Deallocate(kept, 64);
+}
+
 TEST(TracedAllocatorTest, LimitAndChargesAreTheOthers) {
   const AllocatorPtr host = MakeCpuAllocator(1 << 20);
   const SystemClock clock;

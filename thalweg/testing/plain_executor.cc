@@ -515,7 +515,7 @@ Status PlainStep::Run() {
     }
   } while (WaitForEnded(&ended));
   std::vector<ValueRecord> none;
-  if (args_.trace != nullptr) args_.trace->Add(records_, &none);
+  if (args_.trace != nullptr) args_.trace->Add(&records_, &none);
   RETURN_IF_ERROR(status_);
   if (skipped_) return args_.contexts[0]->cancellation->Reason();
   for (size_t f = 0; f < fetched_.size(); ++f) {

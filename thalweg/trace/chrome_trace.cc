@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "thalweg/proto/json_writer.h"
+#include "thalweg/trace/told_part.h"
 
 namespace thalweg {
 namespace {
@@ -48,6 +49,11 @@ std::string ChromeTrace(const Trace& trace) {
   for (size_t i = 0; i < trace.devices.size(); ++i) {
     json.BeginObject().Key("ph").Text("M").Key("name").Text("process_name").Key("pid").Number(i);
     json.Key("args").BeginObject().Key("name").Text(trace.devices[i].name).EndObject().EndObject();
+  }
+  for (const TraceLeftOut& left : trace.left_out) {
+    json.BeginObject().Key("ph").Text("i").Key("s").Text("p").Key("pid").Number(left.device);
+    json.Key("tid").Number(0).Key("ts").Literal(Micros(left.until));
+    json.Key("name").Text(LeftOutWords(left)).EndObject();
   }
   for (const TraceSpan& span : trace.spans) {
     WriteEvent("X", span, span.start, &json);

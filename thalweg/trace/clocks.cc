@@ -109,6 +109,10 @@ bool AlignClocks(Trace* trace) {
     each.begin += offset_of(each.device);
     each.end += offset_of(each.device);
   }
+  for (TraceLeftOut& left : trace->left_out) {
+    left.begin += offset_of(left.device);
+    left.until += offset_of(left.device);
+  }
   return true;
 }
 

@@ -7,8 +7,8 @@
 namespace thalweg {
 namespace {
 
-// Those of its thread while the node runs: what is written with a node lies within it.
-std::vector<TraceSwitch> SwitchesOf(const Trace& trace, const TraceSpan& node) {
+std::vector<TraceSwitch> SwitchesOf(const Trace& trace, int64_t span) {
+  const TraceSpan& node = trace.spans[static_cast<size_t>(span)];
   const auto is_before = [&](const TraceSwitch& each, int64_t at) {
     return each.step != node.step ? each.step < node.step : each.begin < at;
   };
@@ -16,9 +16,7 @@ std::vector<TraceSwitch> SwitchesOf(const Trace& trace, const TraceSpan& node) {
   for (auto each =
            std::lower_bound(trace.switches.begin(), trace.switches.end(), node.start, is_before);
        each != trace.switches.end() && each->step == node.step && each->begin < node.end; ++each) {
-    if (each->is_preempted && each->device == node.device && each->thread == node.thread) {
-      found.push_back(*each);
-    }
+    if (each->is_preempted && each->span == span) found.push_back(*each);
   }
   return found;
 }
@@ -32,7 +30,7 @@ std::vector<LostProcessor> LostProcessors(const Trace& trace, uint32_t step,
     if (part.kind != PathKind::kNode || part.span < 0) continue;
     const TraceSpan& node = trace.spans[static_cast<size_t>(part.span)];
     if (node.step != step) continue;
-    for (const TraceSwitch& each : SwitchesOf(trace, node)) {
+    for (const TraceSwitch& each : SwitchesOf(trace, part.span)) {
       const int64_t begin = std::max(each.begin, part.begin), end = std::min(each.end, part.end);
       if (begin >= end) continue;
       const uint32_t task = trace.devices[node.device].task;

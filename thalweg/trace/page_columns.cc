@@ -43,6 +43,7 @@ class PageColumns {
     AppendLabels();
     AppendExtras();
     AppendCauses();
+    AppendSwitches();
     AppendTransfers();
   }
 
@@ -148,6 +149,38 @@ class PageColumns {
     PageColumn column("cause", page_);
     for (size_t i = 0; i < causes.size(); ++i) {
       column.AddSigned(causes[i] == kNowhere ? 0 : int64_t{causes[i]} - static_cast<int64_t>(i));
+    }
+  }
+
+  // When threads had no processor, by place: of which span (less that of the one before), since when
+  // (since the span's start, or the end of the one before in it), how long, doubled, one more where
+  // the thread could have gone on.
+  void AppendSwitches() {
+    if (trace_.switches.empty()) return;
+    std::vector<std::pair<uint32_t, uint32_t>> at;  // place, number
+    for (uint32_t i = 0; i < trace_.switches.size(); ++i) {
+      at.emplace_back(place_[trace_.switches[i].span], i);
+    }
+    std::sort(at.begin(), at.end());  // of a place in order, as the trace has them by begin
+    const auto same_place = [&](size_t i) { return i > 0 && at[i].first == at[i - 1].first; };
+    const auto of = [&](size_t i) -> const TraceSwitch& { return trace_.switches[at[i].second]; };
+    {
+      PageColumn places("switch-place", page_);
+      for (size_t i = 0; i < at.size(); ++i) {
+        places.Add(at[i].first - (i == 0 ? 0 : at[i - 1].first));
+      }
+    }
+    {
+      PageColumn gaps("switch-gap", page_);
+      for (size_t i = 0; i < at.size(); ++i) {
+        const int64_t since = same_place(i) ? of(i - 1).end : At(at[i].first).start;
+        gaps.Add(static_cast<uint64_t>(std::max<int64_t>(of(i).begin - since, 0)));
+      }
+    }
+    PageColumn times("switch-time", page_);
+    for (size_t i = 0; i < at.size(); ++i) {
+      const int64_t time = of(i).end - of(i).begin;
+      times.Add(static_cast<uint64_t>(time) << 1 | (of(i).is_preempted ? 1 : 0));
     }
   }
 

@@ -11,6 +11,7 @@
 #include "thalweg/trace/lanes.h"
 #include "thalweg/trace/memory_curve.h"
 #include "thalweg/trace/percent.h"
+#include "thalweg/trace/told_part.h"
 
 namespace thalweg {
 namespace {
@@ -23,7 +24,8 @@ constexpr uint32_t kInTrace = 1, kClockSnapshot = 6, kTimestamp = 8, kSequence =
 constexpr uint64_t kCleared = 1, kNeedsState = 2;  // of kFlags
 }  // namespace packet
 namespace event {
-constexpr uint32_t kCategory = 3, kAnnotation = 4, kType = 9, kName = 10, kCounterValue = 30,
+constexpr uint32_t kCategory = 3, kAnnotation = 4, kType = 9, kName = 10, kNameText = 23,
+                   kCounterValue = 30,
                    kFlow = 47, kEndOfFlow = 48;
 constexpr uint64_t kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4;  // of kType
 }  // namespace event
@@ -131,6 +133,7 @@ class PerfettoWriter {
     for (uint32_t device = 0; device < trace_.devices.size(); ++device) AddDevice(device);
     AddLanes();
     AddDispatches();
+    AddLeftOut();
     AddShares();
     AddMemory();
     return std::move(out_);
@@ -307,6 +310,17 @@ class PerfettoWriter {
         AddFixed(event::kFlow, kOfDispatch | number, &event_);
         AddEvent(trace_.spans[number].scheduled);
       }
+    }
+  }
+
+  // From when on all is told, a row of its own.
+  void AddLeftOut() {
+    for (const TraceLeftOut& left : trace_.left_out) {
+      const TraceDevice& of = trace_.devices[left.device];
+      BeginLane(left.device, of.lanes + of.receive_lanes + 1, "left out");
+      PutWireNumber(event::kType, event::kInstant, &event_);
+      AddWireText(event::kNameText, LeftOutWords(left), &event_);
+      AddEvent(left.until);
     }
   }
 

@@ -207,6 +207,7 @@ void StepStatsReader::ReadDevice(std::string_view bytes) {
     if (field.number == kSwitchesMissingField && IsUtf8(field.bytes)) {
       NoteMissingSwitches(TaskOfDevice(name), field.bytes);
     }
+    if (field.number == kLeftOutField && !is_host) AddLeftOut(device, field.bytes);
   }
   is_cut_ |= fields.is_cut();
 }
@@ -280,11 +281,47 @@ void StepStatsReader::AddSwitches(std::string_view bytes, const TraceSpan& span)
     at = begin + static_cast<int64_t>(nanos / 2);
     trace_.switches.push_back({.begin = begin,
                                .end = at,
+                               .span = static_cast<uint32_t>(trace_.spans.size() - 1),
                                .device = span.device,
-                               .thread = span.thread,
                                .step = span.step,
                                .is_preempted = (nanos & 1) != 0});
   }
+}
+
+// Numbers that no recording writes are none of ours.
+void StepStatsReader::AddLeftOut(uint32_t device, std::string_view bytes) {
+  constexpr int64_t kMost = int64_t{1} << 60;
+  TraceLeftOut left{.device = device, .step = step_};
+  WireField field, part;
+  for (WireFields fields(bytes); fields.Next(&field);) {
+    const auto number = static_cast<int64_t>(field.value);
+    if (field.number == left_out_fields::kExecutions) left.executions = number;
+    if (field.number == left_out_fields::kTransfers) left.transfers = number;
+    if (field.number == left_out_fields::kUntilNanos) left.until = number;
+    if (field.number == left_out_fields::kStepBeginNanos) left.begin = number;
+    if (field.number != left_out_fields::kNode || !IsText(field)) continue;
+    std::pair<uint32_t, int64_t> node;
+    for (WireFields parts(field.bytes); parts.Next(&part);) {
+      if (part.number == left_out_fields::kNodeName && IsText(part) && IsUtf8(part.bytes)) {
+        node.first = trace_.texts.Add(part.bytes);
+      }
+      if (part.number == left_out_fields::kNodeExecutions) {
+        node.second = static_cast<int64_t>(part.value);
+      }
+    }
+    if (node.first != 0 && node.second > 0) left.nodes.push_back(node);
+  }
+  const auto is_count = [&](int64_t count) { return count >= 0 && count < kMost; };
+  if (!is_count(left.executions) || !is_count(left.transfers) || left.until <= 0 ||
+      left.until > kLatest || left.executions + left.transfers == 0) {
+    ++unreadable_;
+    return;
+  }
+  if (left.begin <= 0 || left.until - left.begin > kLongest) left.begin = left.until;
+  left.begin = std::min(left.begin, left.until);
+  std::stable_sort(left.nodes.begin(), left.nodes.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  trace_.left_out.push_back(std::move(left));
 }
 
 void StepStatsReader::NoteMissingSwitches(std::string_view task, std::string_view why) {

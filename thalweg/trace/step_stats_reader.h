@@ -35,6 +35,7 @@ class StepStatsReader {
   void ReadDevice(std::string_view bytes);
   void ReadNode(uint32_t device, std::string_view bytes);
   void AddSwitches(std::string_view bytes, const TraceSpan& span);
+  void AddLeftOut(uint32_t device, std::string_view bytes);
   void NoteMissingSwitches(std::string_view task, std::string_view why);
   void AddMemory(std::string_view bytes, const TraceSpan& span);
   void AddTransfer(std::string_view label, TraceSpan* span);

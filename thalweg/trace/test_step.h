@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/trace_fields.h"
@@ -43,9 +45,32 @@ class TestStep {
     std::string numbers;
     AppendVarint(numbers, static_cast<uint64_t>(since) * 1000);
     AppendVarint(numbers, static_cast<uint64_t>(time) * 2000 + (is_preempted ? 1 : 0));
+    return NoProcessorBytes(numbers);
+  }
+  TestStep& NoProcessorBytes(const std::string& numbers) {
     std::string field;
     AddWireText(kNodeSwitchesField, numbers, &field);
     EXPECT_TRUE(MergeFromBytes(*last_, field).ok());
+    return *this;
+  }
+  // What a bounded recording of a device says of what it has not kept: until then, of a step that
+  // began at 0; microseconds.
+  TestStep& LeftOut(const std::string& device, int64_t until,
+                    const std::vector<std::pair<std::string, int64_t>>& nodes) {
+    std::string fields, all;
+    int64_t executions = 0;
+    for (const auto& [name, count] : nodes) {
+      std::string node;
+      AddWireText(left_out_fields::kNodeName, name, &node);
+      AddWireInt(left_out_fields::kNodeExecutions, count, &node);
+      AddWireText(left_out_fields::kNode, node, &fields);
+      executions += count;
+    }
+    AddWireInt(left_out_fields::kExecutions, executions, &fields);
+    AddWireInt(left_out_fields::kUntilNanos, (kBegin + until) * 1000, &fields);
+    AddWireInt(left_out_fields::kStepBeginNanos, kBegin * 1000, &fields);
+    AddWireText(kLeftOutField, fields, &all);
+    EXPECT_TRUE(MergeFromBytes(*Device(device), all).ok());
     return *this;
   }
   // What a task notes of a value of `producer` that it received.

@@ -57,6 +57,16 @@ std::string DurationWords(int64_t nanos) {
   return Scaled(value / 1e9, "s");
 }
 
+std::string CountWords(int64_t count) {
+  const std::string digits = std::to_string(count);
+  std::string words;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) words += ',';
+    words += digits[i];
+  }
+  return words;
+}
+
 std::string BytesWords(int64_t bytes) {
   const auto value = static_cast<double>(bytes);
   if (value < 1e3) return std::to_string(bytes) + " B";

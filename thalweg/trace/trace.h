@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "thalweg/trace/execution_memory.h"
@@ -66,8 +67,19 @@ struct TraceSpan {
 // When a thread had no processor while it ran a node.
 struct TraceSwitch {
   int64_t begin = 0, end = 0;
-  uint32_t device = 0, thread = 0, step = 0;
+  uint32_t span = 0;  // of the node
+  uint32_t device = 0, step = 0;
   bool is_preempted = false;  // it could have gone on; else it waited for something
+};
+
+// What a recording that keeps only the newest does not have of a step: its beginning.
+struct TraceLeftOut {
+  uint32_t device = 0, step = 0;
+  int64_t executions = 0;  // of nodes
+  int64_t transfers = 0;   // or of these, which are noted beside the nodes
+  int64_t begin = 0;       // of the step
+  int64_t until = 0;       // what ended later is there
+  std::vector<std::pair<uint32_t, int64_t>> nodes;  // name and executions, most first
 };
 
 // A value that went from one device to another.
@@ -125,6 +137,7 @@ struct Trace {
   std::vector<TraceSpan> spans;  // by step, then by start
   std::vector<TraceTransfer> transfers;
   std::vector<TraceSwitch> switches;  // by step, then by begin
+  std::vector<TraceLeftOut> left_out;
   std::vector<ExecutionMemory>
       memory;  // where ReadTrace was to read it; times are as they were written
   std::unordered_map<uint64_t, NodeFacts> facts;  // by NodeKey
@@ -140,6 +153,8 @@ struct Trace {
 
 // "5.1 ms", as people read it.
 std::string DurationWords(int64_t nanos);
+// "12,345,678".
+std::string CountWords(int64_t count);
 // "160 kB".
 std::string BytesWords(int64_t bytes);
 // Of the name of a device, "/job:worker/replica:0/task:0"; "" where it has none.

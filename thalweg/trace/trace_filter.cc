@@ -100,14 +100,21 @@ class Filtering {
     trace_.spans.resize(kept);
     trace_.steps = std::move(steps);
     TakeSwitches(number_of);
+    std::erase_if(trace_.left_out, [&](const TraceLeftOut& left) {
+      return number_of[left.step] < 0 || !IsTask(left.device);
+    });
+    for (TraceLeftOut& left : trace_.left_out) {
+      left.step = static_cast<uint32_t>(number_of[left.step]);
+    }
   }
 
-  // Of the threads of tasks that stay, in the steps that stay: who asks, asks for a span.
+  // Of the nodes that stay.
   void TakeSwitches(const std::vector<int64_t>& number_of) {
     std::erase_if(trace_.switches, [&](const TraceSwitch& each) {
-      return number_of[each.step] < 0 || !IsTask(each.device);
+      return place_[each.span] < 0;
     });
     for (TraceSwitch& each : trace_.switches) {
+      each.span = static_cast<uint32_t>(place_[each.span]);
       each.step = static_cast<uint32_t>(number_of[each.step]);
     }
   }

@@ -11,6 +11,7 @@
 
 #include "thalweg/trace/test_memory_step.h"
 #include "thalweg/trace/test_step.h"
+#include "thalweg/trace/trace_filter.h"
 
 namespace thalweg {
 namespace {
@@ -155,6 +156,50 @@ TEST(TracePageTest, ThePageNeedsNothingElse) {
     EXPECT_THAT(page, Not(HasSubstr(outside)));
   }
   EXPECT_THAT(page, HasSubstr("</html>"));
+}
+
+// By place: of two threads of one device, of one that waits without a thread in between.
+TEST(TracePageTest, SwitchesStandWithTheirSpans) {
+  TestStep step;
+  step.Node(kPs, "a", "Add", 0, 100, -1, 1).NoProcessor(10, 20, true);
+  step.Node(kPs, "asynchronous", "QueueDequeueV2", 5, 1000, -1, 1);
+  step.Node(kPs, "b", "Mul", 100, 200, -1, 1);
+  step.Node(kPs, "c", "Mul", 200, 300, -1, 1);
+  std::string two;
+  AppendVarint(two, 30'000);
+  AppendVarint(two, 10'000 << 1);
+  AppendVarint(two, 5'000);
+  AppendVarint(two, 2'000 << 1 | 1);
+  step.NoProcessorBytes(two);
+  step.Node(kPs, "d", "Mul", 50, 60, -1, 2).NoProcessor(1, 2, true);
+  const auto trace = step.Finished();
+  const std::string page = TracePage(*trace);
+  // Lanes: a, b, c, beside the one that waits, and d.
+  EXPECT_THAT(ColumnOf(page, "switch-gap", false),
+              testing::UnorderedElementsAre(10'000, 30'000, 5'000, 1'000));
+  EXPECT_THAT(ColumnOf(page, "switch-time", false),
+              testing::UnorderedElementsAre(20'000 << 1 | 1, 10'000 << 1, 2'000 << 1 | 1,
+                                            2'000 << 1 | 1));
+  EXPECT_EQ(ColumnOf(page, "switch-place", false).size(), 4u);
+  EXPECT_THAT(JsonOf(page, "summaries"),
+              HasSubstr(R"("no_processor": {"taken_nanos": 24000, "times_taken": 3, )"
+                        R"("waited_nanos": 10000, "times_waited": 1})"));
+  EXPECT_THAT(ColumnOf(TracePage(*TestStep().Node(kPs, "x", "Add", 0, 9).Finished()),
+                       "switch-place", false),
+              testing::IsEmpty());
+}
+
+// A filter takes them with their nodes.
+TEST(TracePageTest, SwitchesOfOtherNodesAreNotThere) {
+  TestStep step;
+  step.Node(kPs, "a", "Add", 0, 100).NoProcessor(10, 20, true);
+  step.Node(kPs, "b", "Add", 100, 200).NoProcessor(10, 30, true);
+  const auto trace = step.Finished();
+  ASSERT_EQ(trace->switches.size(), 2u);
+  ASSERT_TRUE(FilterTrace({.nodes = {"b"}}, trace.get()).ok());
+  ASSERT_EQ(trace->switches.size(), 1u);
+  EXPECT_EQ(trace->switches[0].span, 0u);
+  EXPECT_THAT(ColumnOf(TracePage(*trace), "switch-time", false), ElementsAre(30'000 << 1 | 1));
 }
 
 }  // namespace

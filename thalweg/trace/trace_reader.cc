@@ -12,6 +12,7 @@
 #include "thalweg/trace/clocks.h"
 #include "thalweg/trace/lanes.h"
 #include "thalweg/trace/step_stats_reader.h"
+#include "thalweg/trace/told_part.h"
 #include "thalweg/trace/transfers.h"
 
 namespace thalweg {
@@ -77,10 +78,15 @@ void GroupSteps(Trace* trace) {
     each.begin -= trace->begin_nanos;
     each.end -= trace->begin_nanos;
   }
+  for (TraceLeftOut& left : trace->left_out) {
+    left.step = step_of[left.step];
+    left.begin -= trace->begin_nanos;
+    left.until -= trace->begin_nanos;
+  }
 }
 
-// Spans are large: their order is found first, then each is moved once.
-void PutInOrder(std::vector<TraceSpan>* spans) {
+// Spans are large: their order is found first, then each is moved once. Switches follow theirs.
+void PutInOrder(std::vector<TraceSpan>* spans, std::vector<TraceSwitch>* switches) {
   struct Place {
     int64_t start;
     uint32_t step, from;
@@ -95,6 +101,11 @@ void PutInOrder(std::vector<TraceSpan>* spans) {
   }
   if (std::is_sorted(places.begin(), places.end())) return;
   std::sort(places.begin(), places.end());
+  if (!switches->empty()) {
+    std::vector<uint32_t> place_of(places.size());
+    for (uint32_t to = 0; to < places.size(); ++to) place_of[places[to].from] = to;
+    for (TraceSwitch& each : *switches) each.span = place_of[each.span];
+  }
   for (uint32_t first = 0; first < places.size(); ++first) {
     if (places[first].from == first) continue;
     const TraceSpan moved = (*spans)[first];
@@ -110,7 +121,7 @@ void PutInOrder(std::vector<TraceSpan>* spans) {
 }
 
 void SortSpans(Trace* trace) {
-  PutInOrder(&trace->spans);
+  PutInOrder(&trace->spans, &trace->switches);
   std::stable_sort(trace->switches.begin(), trace->switches.end(),
                    [](const TraceSwitch& a, const TraceSwitch& b) {
                      return a.step != b.step ? a.step < b.step : a.begin < b.begin;
@@ -176,6 +187,10 @@ Status FinishTrace(Trace* trace) {
   SortSpans(trace);
   PairTransfers(trace);
   if (AlignClocks(trace)) {
+    SortSpans(trace);
+    PairTransfers(trace);
+  }
+  if (CutToTold(trace)) {
     SortSpans(trace);
     PairTransfers(trace);
   }

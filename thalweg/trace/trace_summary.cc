@@ -39,6 +39,32 @@ void AddWaits(const Trace& trace, const std::vector<BusyTime>& busy, TraceSummar
                    });
 }
 
+void AddSwitches(const Trace& trace, TraceSummary* summary) {
+  for (const TraceSwitch& each : trace.switches) {
+    if (each.step != summary->step) continue;
+    DeviceUse& use = summary->devices[each.device];
+    (each.is_preempted ? use.taken : use.waited) += each.end - each.begin;
+    ++(each.is_preempted ? use.times_taken : use.times_waited);
+  }
+}
+
+void WriteLeftOut(const Trace& trace, const TraceSummary& summary, JsonWriter* json) {
+  json->Key("left_out").BeginList();
+  for (const TraceLeftOut& left : trace.left_out) {
+    if (left.step != summary.step || left.executions == 0) continue;
+    json->BeginObject().Key("device").Text(trace.devices[left.device].name);
+    json->Key("executions").Number(left.executions);
+    json->Key("nanos").Number(left.until - left.begin).Key("until_nanos").Number(left.until);
+    json->Key("nodes").BeginList();
+    for (size_t i = 0; i < std::min(left.nodes.size(), kMostOps); ++i) {
+      json->BeginObject().Key("node").Text(trace.texts[left.nodes[i].first]);
+      json->Key("executions").Number(left.nodes[i].second).EndObject();
+    }
+    json->EndList().EndObject();
+  }
+  json->EndList();
+}
+
 void WriteSpan(const Trace& trace, int64_t number, JsonWriter* json) {
   if (number < 0) return;
   const TraceSpan& span = trace.spans[static_cast<size_t>(number)];
@@ -85,6 +111,11 @@ void WriteTasks(const Trace& trace, const TraceSummary& summary, JsonWriter* jso
         .Key("work_nanos")
         .Number(use.work);
     json->Key("utilization").Number(static_cast<double>(use.busy) / time);
+    if (use.times_taken + use.times_waited > 0) {
+      json->Key("no_processor").BeginObject().Key("taken_nanos").Number(use.taken);
+      json->Key("times_taken").Number(use.times_taken).Key("waited_nanos").Number(use.waited);
+      json->Key("times_waited").Number(use.times_waited).EndObject();
+    }
     json->Key("lanes")
         .Number(device.lanes)
         .Key("receive_lanes")
@@ -190,6 +221,7 @@ TraceSummary Summarize(const Trace& trace, uint32_t number) {
   std::sort(summary.ops.begin(), summary.ops.end(), [](const OpUse& a, const OpUse& b) {
     return a.work != b.work ? a.work > b.work : a.op < b.op;
   });
+  AddSwitches(trace, &summary);
   AddWaits(trace, busy, &summary);
   return summary;
 }
@@ -210,6 +242,7 @@ std::string SummaryJson(const Trace& trace, const TraceSummary& summary) {
     json.Key("nodes").Number(step.last - step.first).EndObject();
   }
   json.EndList();
+  WriteLeftOut(trace, summary, &json);
   WriteTasks(trace, summary, &json);
   WritePath(trace, summary, &json);
   WriteStalls(trace, summary, &json);

@@ -25,6 +25,9 @@ struct DeviceUse {
   size_t nodes = 0;
   int64_t busy = 0;  // time in which at least one node ran
   int64_t work = 0;  // of all nodes together
+  // Of that, without a processor: others ran in the thread's place, or it waited of itself.
+  int64_t taken = 0, waited = 0;
+  size_t times_taken = 0, times_waited = 0;
 };
 
 // How long a device stood still in Recv.

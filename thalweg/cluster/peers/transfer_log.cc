@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "thalweg/base/clock.h"
+#include "thalweg/session/left_out.h"
 #include "thalweg/session/run_metadata_message.h"
 
 namespace thalweg {
@@ -20,6 +21,12 @@ std::string LabelOf(const Transfer& transfer) {
   const double rate = static_cast<double>(transfer.bytes) * 8 / micros;
   return StrCat("[", transfer.bytes, "B] [", rate, "Mb/s] ", transfer.edge, " from ",
                 transfer.source, " to ", transfer.destination);
+}
+
+DeviceTrace& DeviceOf(const std::string& name, StepStats* stats) {
+  const auto found = std::ranges::find(stats->traces, name, &DeviceTrace::device);
+  if (found != stats->traces.end()) return *found;
+  return stats->traces.emplace_back(DeviceTrace{.device = name, .nodes = {}});
 }
 
 }  // namespace
@@ -59,7 +66,13 @@ void TransferLog::Add(int64_t step, Transfer transfer) {
       order_.pop_front();
     }
   }
-  if (found->second.size() < kMostTransfers) found->second.push_back(std::move(transfer));
+  OfStep& of_step = found->second;
+  of_step.transfers.push_back(std::move(transfer));
+  if (of_step.transfers.size() <= kMostTransfers) return;
+  Transfer& oldest = of_step.transfers.front();
+  of_step.until_micros = std::max(of_step.until_micros, oldest.end_micros);
+  ++of_step.left_out[std::move(oldest.destination)];
+  of_step.transfers.pop_front();
 }
 
 Rendezvous::RecvDone TransferLog::Noted(int64_t step, const RendezvousKey& key,
@@ -78,23 +91,19 @@ Rendezvous::RecvDone TransferLog::Noted(int64_t step, const RendezvousKey& key,
 }
 
 void TransferLog::MoveTo(int64_t step, StepStats* stats) {
-  std::vector<Transfer> transfers;
+  OfStep told;
   {
     MutexLock lock(mutex_);
     const auto found = steps_.find(step);
     if (found == steps_.end()) return;
-    transfers = std::move(found->second);
+    told = std::move(found->second);
     steps_.erase(found);
     order_.erase(std::find(order_.begin(), order_.end(), step));
   }
-  for (const Transfer& transfer : transfers) {
-    const auto same = [&](const DeviceTrace& device) {
-      return device.device == transfer.destination;
-    };
-    auto device = std::find_if(stats->traces.begin(), stats->traces.end(), same);
-    if (device == stats->traces.end()) {
-      device = stats->traces.insert(device, {.device = transfer.destination, .nodes = {}});
-    }
+  for (const auto& [destination, transfers] : told.left_out) {
+    AppendLeftOutTransfers(transfers, told.until_micros * 1000, &DeviceOf(destination, stats));
+  }
+  for (const Transfer& transfer : told.transfers) {
     const std::string label = LabelOf(transfer);
     AppendNode({.node = "RecvTensor",
                 .op = {},
@@ -102,7 +111,7 @@ void TransferLog::MoveTo(int64_t step, StepStats* stats) {
                 .thread = 0,
                 .start_nanos = (transfer.start_micros - stats->start_wall_micros) * 1000,
                 .end_nanos = (transfer.end_micros - stats->start_wall_micros) * 1000},
-               stats->start_wall_micros, &device->nodes);
+               stats->start_wall_micros, &DeviceOf(transfer.destination, stats).nodes);
   }
 }
 

@@ -6,7 +6,8 @@
 //   log.Add(step, {.source = task, .destination = self, .edge = "x:0", .bytes = n});
 //   log.MoveTo(step, &step_stats);     // entries "RecvTensor", by receiving device
 //
-// Bounded: the oldest steps go first, also of those that are to be kept.
+// Bounded: the oldest steps go first, also of those that are to be kept; of a step the oldest
+// transfers go, which is told.
 // Ownership: keeps what it was given by value; a callback of Noted keeps the caller's, and the log
 // outlives it.
 // Threads: every member from any.
@@ -18,7 +19,6 @@
 #include <deque>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/kernel/rendezvous.h"
@@ -53,6 +53,11 @@ class TransferLog {
   void Clear() EXCLUDES(mutex_);
 
  private:
+  struct OfStep {
+    std::deque<Transfer> transfers;
+    std::map<std::string, int64_t> left_out;  // how many, by destination
+    int64_t until_micros = 0;                 // the latest end of these
+  };
   bool IsWanted(int64_t step) EXCLUDES(mutex_);
   void NoteWanted() REQUIRES(mutex_) {
     enabled_.store(wants_all_ || !wanted_.empty(), std::memory_order_relaxed);
@@ -62,7 +67,7 @@ class TransferLog {
   Mutex mutex_;
   bool wants_all_ GUARDED_BY(mutex_) = false;
   std::deque<int64_t> wanted_ GUARDED_BY(mutex_);
-  std::map<int64_t, std::vector<Transfer>> steps_ GUARDED_BY(mutex_);
+  std::map<int64_t, OfStep> steps_ GUARDED_BY(mutex_);
   std::deque<int64_t> order_ GUARDED_BY(mutex_);
 };
 

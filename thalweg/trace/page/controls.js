@@ -20,7 +20,9 @@ class Controls {
       const names = keys.split("  ").flatMap((key) => [element("kbd", "", key), " "]);
       table.append(element("tr", "", element("td", "", ...names), element("td", "", does)));
     }
-    this.dialog.append(element("b", "", "Keys"), table);
+    const marks = element("p", "", ...[["taken", "a node had no processor: others ran"], ["waited", "it waited"]]
+      .flatMap(([mark, means]) => [element("span", `hatch ${mark}`), means, element("br", "")]));
+    this.dialog.append(element("b", "", "Keys"), table, marks);
     this.dialog.addEventListener("click", () => this.dialog.close());
     document.getElementById("ask").addEventListener("click", () => this.dialog.showModal());
     document.getElementById("turn").addEventListener("click", () => this.app.graphView.turn());

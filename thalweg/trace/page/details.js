@@ -37,6 +37,8 @@ class Details {
     }
     const lines = [trace.name(place), `${trace.op(place) || Details.KINDS[trace.kind(place)]}, ${timeWords(trace.time(place))}`,
       shortDevice(trace.devices[row.device].device)];
+    const lost = trace.switches?.of(place);
+    if (lost) lines.push(noProcessorWords(lost, trace.time(place)));
     if (count > 2) lines.push(`${countWords(count, "span")} about here: zoom in (w)`);
     this.#say(x, y, lines);
   }
@@ -111,6 +113,8 @@ class Details {
     add("start", `${timeWords(trace.starts[place] - trace.steps[step].begin)} in step ${step}`);
     add("duration", timeWords(trace.time(place)));
     add("waited", this.#waited(place, cause));
+    const lost = trace.switches?.of(place);
+    if (lost) add("processor", noProcessorWords(lost, trace.time(place)));
     if (trace.bytes && trace.bytes[place] > 0) add("bytes", byteWords(trace.bytes[place]));
     for (const transfer of trace.receivedBy.get(place) ?? []) {
       add("received", `${transfer.edge}, ${byteWords(transfer.bytes)}, from ${shortDevice(trace.devices[transfer.from].device)}`);

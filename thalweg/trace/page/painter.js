@@ -3,6 +3,8 @@
 "use strict";
 
 class Painter {
+  static HATCH = 4;  // pixels from one stroke to the next
+
   constructor(app, canvas) {
     this.app = app;
     this.canvas = canvas;
@@ -55,6 +57,9 @@ class Painter {
       this.line = new Uint32Array(width);
       this.use = new Float32Array(width);
       this.unused = new Float32Array(width);
+      this.taken = new Float32Array(width);
+      this.waited = new Float32Array(width);
+      this.hatched = Array.from({length: Painter.HATCH}, () => new Uint32Array(width));
     }
     const {palette, rows, view} = this.app;
     this.pixels.fill(palette.back);
@@ -75,8 +80,9 @@ class Painter {
       const [first, last] = edges(row), is_lane_seen = is_seen([first, last]), is_lane = row.kind === "lane";
       if (!is_lane_seen && !(shows_use && is_lane)) continue;
       this.#paintLane(row, is_lane ? this.use : this.unused, is_lane_seen);
-      const end = Math.min(last - Math.round(ratio), height);
-      for (let y = Math.max(first, 0); is_lane_seen && y < end; ++y) this.pixels.set(this.line, y * width);
+      if (!is_lane_seen) continue;
+      const end = Math.min(last - Math.round(ratio), height), is_hatched = this.#hatch(row.lane);
+      for (let y = Math.max(first, 0); y < end; ++y) this.pixels.set(is_hatched ? this.hatched[(y - first) % Painter.HATCH] : this.line, y * width);
     }
     if (shows_use) this.#paintUse(head, width, height, edges(head)[1]);
   }
@@ -87,6 +93,26 @@ class Painter {
     if (is_seen) this.line.fill(palette.lane);
     Lane.paint(trace, row.lane, view, palette, is_seen ? this.line : null, use, is_seen ? this.texts : null);
     for (let i = from; i < this.texts.length; ++i) this.texts[i].y = Marks.TOP + row.top + row.height - 4 - view.scroll;
+  }
+
+  // The line of a lane as strokes, where its spans had no processor: dark where others ran, light where they waited. Also where it was
+  // for much less than a pixel a stroke is seen. Whether there is any.
+  #hatch(lane) {
+    const {trace, view, palette} = this.app, {line, taken, waited} = this;
+    if (!trace.switches) return false;
+    taken.fill(0);
+    waited.fill(0);
+    if (!trace.switches.paint(lane, view, taken, waited)) return false;
+    for (let k = 0; k < Painter.HATCH; ++k) {
+      const hatched = this.hatched[k];
+      hatched.set(line);
+      for (let x = 0; x < line.length; ++x) {
+        if (taken[x] + waited[x] <= 0 || (x + k) % Painter.HATCH > 1) continue;
+        const stroke = taken[x] >= waited[x] ? palette.taken : palette.waited;
+        hatched[x] = Palette.mix(stroke, line[x], 0.35 + 0.5 * Math.min(1, taken[x] + waited[x]));
+      }
+    }
+    return true;
   }
 
   #paintUse(head, width, height, last) {

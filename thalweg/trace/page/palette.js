@@ -19,6 +19,8 @@ class Palette {
     this.back = Palette.pixel(this.css.back);
     this.lane = Palette.pixel(this.css.lane);
     this.use = Palette.pixel(this.css.use);
+    this.taken = Palette.pixel(this.dark ? "#000000" : "#1c1f24");
+    this.waited = Palette.pixel(this.dark ? "#353a43" : "#ffffff");
     this.ofKind = Palette.KINDS.map(([hue, saturation]) => Palette.hsl(hue, saturation, this.dark ? 0.5 : 0.6));
     this.ofLabel = Uint32Array.from(this.trace.labels, ([name, op, kind]) => this.#color(op || name, kind));
   }

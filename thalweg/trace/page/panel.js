@@ -20,10 +20,12 @@ class Panel {
       return;
     }
     const step = this.app.trace.steps[summary.step];
+    this.#leftOut(summary);
     this.#stalls(summary);
     this.#where(summary, step);
     this.#path(summary, step);
     this.#waits(summary);
+    this.#processors(summary);
     this.#ops(summary);
     this.#clocks(summary);
   }
@@ -39,6 +41,13 @@ class Panel {
         element("div", "remedy", stall.remedy))));
     });
     this.root.append(list);
+  }
+
+  // Of a recording that keeps only the newest.
+  #leftOut(summary) {
+    for (const left of summary.left_out) {
+      this.root.append(element("p", "left-out", `Not there: the first ${timeWords(left.nanos)}, ${countWords(left.executions, "execution")} of nodes of ${shortDevice(left.device)}.`));
+    }
   }
 
   #where(summary, step) {
@@ -80,6 +89,18 @@ class Panel {
         element("span", "what", `${shortDevice(wait.device)} for ${shortDevice(wait.for)}`, element("div", "faint",
           `not sent yet ${timeWords(wait.unsent_nanos)}, on its way ${timeWords(wait.on_way_nanos)}; ` +
           `${countWords(wait.values, "value")}, ${byteWords(wait.bytes)}`))));
+    }
+  }
+
+  #processors(summary) {
+    const without = summary.devices.filter((device) => device.no_processor);
+    if (without.length === 0) return;
+    this.#head("Nodes without a processor");
+    const part = (nanos, times, mark, what) => (times === 0 ? "" : element("div", "", element("span", `hatch ${mark}`), `${timeWords(nanos)} ${what}, ${countWords(times, "piece")}`));
+    for (const {device, work_nanos, no_processor: lost} of without) {
+      this.root.append(element("div", "row", element("span", "time", timeWords(lost.taken_nanos + lost.waited_nanos)),
+        element("span", "what", `${shortDevice(device)}, of ${timeWords(work_nanos)} of its nodes`,
+          part(lost.taken_nanos, lost.times_taken, "taken", "others ran"), part(lost.waited_nanos, lost.times_waited, "waited", "they waited"))));
     }
   }
 

@@ -18,6 +18,7 @@ class Trace {
     this.bytes = this.#optional("bytes");
     const cause = new Int32Array(spans);
     this.cause = readColumn("cause", cause, true) ? cause : null;
+    this.switches = Switches.read(this);
     this.#readTransfers();
     this.memory = Memory.read();
     const {slowest, analyzed} = readJson("summaries");

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/executor/step_trace.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace thalweg {
+
+void StepTrace::Add(std::vector<NodeRecord>* records, std::vector<ValueRecord>* values) {
+  const int64_t bytes = BytesOf(*records, *values);
+  MutexLock lock(mutex_);
+  bytes_ += bytes;
+  if (bytes >= kBatchBytes) {
+    batches_.push_back({std::move(*records), std::move(*values)});
+  } else {
+    if (batches_.empty() ||
+        BytesOf(batches_.back().records, batches_.back().values) >= kBatchBytes) {
+      batches_.emplace_back();
+      // Most steps need no second one.
+      if (batches_.size() > 1) batches_.back().records.reserve(kBatchBytes / sizeof(NodeRecord));
+    }
+    Batch& last = batches_.back();
+    last.records.insert(last.records.end(), records->begin(), records->end());
+    last.values.insert(last.values.end(), std::move_iterator(values->begin()),
+                       std::move_iterator(values->end()));
+  }
+  records->clear();
+  values->clear();
+  // Whole batches go while the step runs; who takes what is left has the rest cut off.
+  while (batches_.size() > 1) {
+    const Batch& oldest = batches_.front();
+    if (bytes_ - BytesOf(oldest.records, oldest.values) < most_bytes_) break;
+    DropFirst(oldest.records.size());
+  }
+}
+
+void StepTrace::NoteLeftOut(const NodeRecord& record) {
+  const auto node = static_cast<size_t>(record.node);
+  if (left_out_.by_node.size() <= node) left_out_.by_node.resize(node + 1);
+  ++left_out_.by_node[node];
+  left_out_.until_nanos = std::max(left_out_.until_nanos, record.end_nanos);
+}
+
+void StepTrace::DropFirst(size_t records) {
+  Batch& oldest = batches_.front();
+  bytes_ -= BytesOf(oldest.records, oldest.values);
+  size_t values = 0;
+  for (size_t i = 0; i < records; ++i) {
+    NoteLeftOut(oldest.records[i]);
+    values += oldest.records[i].values;
+  }
+  if (records == oldest.records.size()) {
+    batches_.pop_front();
+    return;
+  }
+  oldest.records.erase(oldest.records.begin(),
+                       oldest.records.begin() + static_cast<ptrdiff_t>(records));
+  oldest.values.erase(oldest.values.begin(),
+                      oldest.values.begin() + static_cast<ptrdiff_t>(values));
+  bytes_ += BytesOf(oldest.records, oldest.values);
+}
+
+void StepTrace::LeaveOut(int64_t until_nanos) {
+  MutexLock lock(mutex_);
+  while (bytes_ > most_bytes_) {
+    const Batch& oldest = batches_.front();
+    int64_t gone = 0;
+    size_t records = 0;
+    for (; records < oldest.records.size() && bytes_ - gone > most_bytes_; ++records) {
+      gone += static_cast<int64_t>(sizeof(NodeRecord) +
+                                   oldest.records[records].values * sizeof(ValueRecord));
+    }
+    DropFirst(records);
+  }
+  until_nanos = std::max({until_nanos, switches_gone_until_, left_out_.until_nanos});
+  if (until_nanos == LeftOutRecords::kNothing) return;
+  // Threads hand over in turns: some of what ended by then is in later batches.
+  for (Batch& batch : batches_) {
+    size_t value = 0, kept = 0, kept_values = 0;
+    for (const NodeRecord& record : batch.records) {
+      const size_t first = value;
+      value += record.values;
+      if (record.end_nanos <= until_nanos) {
+        NoteLeftOut(record);
+        continue;
+      }
+      for (size_t v = first; v < value; ++v, ++kept_values) {
+        if (kept_values != v) batch.values[kept_values] = std::move(batch.values[v]);
+      }
+      batch.records[kept++] = record;
+    }
+    batch.records.resize(kept);
+    batch.values.resize(kept_values);
+  }
+  left_out_.until_nanos = until_nanos;
+}
+
+std::vector<NodeRecord> StepTrace::TakeRecords() {
+  MutexLock lock(mutex_);
+  std::vector<NodeRecord> all;
+  size_t count = 0;
+  for (const Batch& batch : batches_) count += batch.records.size();
+  all.reserve(count);
+  for (Batch& batch : batches_) {
+    const std::vector<NodeRecord> records = std::exchange(batch.records, {});
+    all.insert(all.end(), records.begin(), records.end());
+  }
+  return all;
+}
+
+std::vector<ValueRecord> StepTrace::TakeValues() {
+  MutexLock lock(mutex_);
+  std::vector<ValueRecord> all;
+  size_t count = 0;
+  for (const Batch& batch : batches_) count += batch.values.size();
+  all.reserve(count);
+  for (Batch& batch : batches_) {
+    std::vector<ValueRecord> values = std::exchange(batch.values, {});
+    all.insert(all.end(), std::move_iterator(values.begin()), std::move_iterator(values.end()));
+  }
+  return all;
+}
+
+void StepTrace::AddNews(int thread, ThreadSwitches::Watch* watch) {
+  MutexLock lock(mutex_);
+  if (!watch->status().ok()) {
+    if (switches_missing_.ok()) switches_missing_ = watch->status();
+    return;
+  }
+  news_.clear();
+  watch->Take(&news_);
+  for (const ThreadSwitch& times : news_) switches_.push_back({thread, times});
+  while (static_cast<int64_t>(switches_.size() * sizeof(Switch)) > most_bytes_) {
+    switches_gone_until_ = std::max(switches_gone_until_, switches_.front().times.in_nanos);
+    switches_.pop_front();
+  }
+}
+
+SwitchRecords StepTrace::TakeSwitches() {
+  MutexLock lock(mutex_);
+  SwitchRecords taken{.by_thread = {}, .missing = switches_missing_};
+  for (const Switch& each : switches_) taken.by_thread[each.thread].push_back(each.times);
+  switches_.clear();
+  return taken;
+}
+
+}  // namespace thalweg
