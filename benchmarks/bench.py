@@ -19,6 +19,7 @@ when they agree.
 import argparse
 import fnmatch
 import json
+import math
 import os
 import platform
 import statistics
@@ -93,12 +94,35 @@ def programs_of(row, with_peers):
     return ours, peers
 
 
+AGREE = 1e-3  # how far first results of engines may differ, as a part of the largest of them
+
+
+def difference(ours, theirs):
+    """How far two lists of first results differ, as a part of the largest of ours."""
+    if len(ours) != len(theirs):
+        return math.inf
+    found = [abs(a - b) for a, b in zip(ours, theirs)]
+    return math.inf if any(map(math.isnan, found)) else max(found) / max(map(abs, ours))
+
+
+def compare_first(program, peer):
+    """A peer whose first results are not ours does other work: it gives no figure. Rows without `first` are not compared."""
+    if program.trouble or peer.trouble or not (program.has("first") and peer.has("first")):
+        return
+    [ours], [theirs] = program.results[0].values(), peer.results[0].values()
+    found = difference(ours["first"], theirs["first"])
+    if found > AGREE:
+        peer.trouble = f"its first results differ from ours by {found:.2g} of the largest, {AGREE:g} is allowed"
+
+
 def time_row(row, threads, options):
     """Runs all programs of a row in turn; one result for each of ours that ran."""
     ours, peers = programs_of(row, options.peers)
     for _ in range(options.pairs):
         for program in ours + peers:
             program.run(threads, options.seconds)
+    for peer in peers:
+        compare_first(ours[0], peer)
     for program in ours + peers:
         if program.trouble:
             print(f"  {row.name}: {program.label}: no figure: {program.trouble}", flush=True)

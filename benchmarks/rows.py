@@ -14,8 +14,13 @@ TF_ST = ("tensorflow-2.21 st", "tf1.py", "st")
 TF_XLA = ("tensorflow-2.21 xla", "tf1.py", "xla")
 TORCH, TORCH_SCRIPT = ("torch", "torch_.py", ""), ("torch script", "torch_.py", "script")
 TORCH_LAST = ("torch channels_last", "torch_.py", "channels_last")
-JAX, ORT = ("jax", "jax_.py", ""), ("onnxruntime", "ort_.py", "")
+JAX, ORT, OPENVINO = ("jax", "jax_.py", ""), ("onnxruntime", "ort_.py", ""), ("openvino", "ov_.py", "")
 ALL = [TF, TORCH, JAX]
+# Rows of peers/nets.py: every engine has the same weights and inputs, so that first results are compared.
+NETS = [("tensorflow-2.21", "tf_nets.py", ""), *((f"torch {variant}".strip(), "torch_nets.py", variant) for variant in ("", "compile")),
+        ("jax", "jax_nets.py", "")]
+NETS_SCRIPT, NETS_LAST = ("torch script", "torch_nets.py", "script"), ("torch channels_last", "torch_nets.py", "channels_last")
+SERVED = [*NETS, NETS_SCRIPT, ("onnxruntime", "ort_nets.py", ""), OPENVINO]
 CHANNELS = [(variant, ["{root}/build/release/bin/channel_benchmark"], variant)
             for variant in ("shm", "shm_copy", "unix", "tcp", "raw_unix", "raw_tcp")]  # raw: sockets without a channel
 UCX_BENCHMARK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "ucx", "bin", "channel_benchmark")
@@ -66,8 +71,8 @@ ROWS = [
     Row("lenet", 1, [PYTHON], ALL),
     Row("alexnet", 1, [PYTHON], [*ALL, TORCH_LAST]),
     Row("resnet50_train", 1, [PYTHON], [*ALL, TORCH_LAST]),
-    Row("resnet50_infer_b1", 1, [PYTHON], [*ALL, TORCH_LAST, ORT]),
-    Row("resnet50_infer_b8", 1, [PYTHON], [*ALL, TORCH_LAST, ORT]),
+    Row("resnet50_infer_b1", 1, [PYTHON], [*ALL, TORCH_LAST, ORT, OPENVINO]),
+    Row("resnet50_infer_b8", 1, [PYTHON], [*ALL, TORCH_LAST, ORT, OPENVINO]),
     Row("lstm", 1, [PYTHON], ALL),
     Row("lstm_dynamic", 1, [PYTHON], [TF, TORCH]),
     Row("lstm_pair", 1, ours("unrolled", "dynamic"), []),
@@ -75,8 +80,12 @@ ROWS = [
     Row("widedeep", 1, [PYTHON], ALL),
     Row("sparse_update_1g", 10000, [PYTHON], []),
     Row("sparse_update_16g", 10000, [PYTHON], []),
-    Row("mlp_infer_b1", 1, [PYTHON], [*ALL, ORT]),
-    Row("mlp_infer_b128", 1, [PYTHON], [*ALL, ORT]),
+    Row("mlp_infer_b1", 1, [PYTHON], [*ALL, ORT, OPENVINO]),
+    Row("mlp_infer_b128", 1, [PYTHON], [*ALL, ORT, OPENVINO]),
+    *(Row(f"bert_infer_{batch}", 1, [PYTHON], SERVED) for batch in ("b1", "b8")),
+    *(Row(f"{net}_infer_b1", 1, [PYTHON], [*SERVED, NETS_LAST]) for net in ("vit", "unet")),
+    Row("gpt2_decode", 16, [PYTHON], [*NETS, NETS_SCRIPT]),
+    *(Row(name, 1, [PYTHON], NETS) for name in ("gru", "seq2seq", "embedding_1M", "conv3d")),
     *(Row(f"decode_{what}", 1, [PYTHON], [TF]) for what in ("jpeg", "png", "crop_resize")),
     *(Row(f"checkpoint_{what}_1G", 1, SAVING, TF_SAVING) for what in ("save", "restore")),
     Row("checkpoint_step_1G", 1, SAVING, []),

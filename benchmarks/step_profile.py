@@ -42,10 +42,12 @@ def flops_of(op, attr, ins, outs):
         return 2 * made * ins[0][-2 if attr("adj_x") else -1]
     if op in ("Conv2D", "_FusedConv2D"):
         return 2 * made * elements(ins[1][:3])
-    if op == "Conv2DBackpropInput":
-        return 2 * elements(ins[2]) * elements(ins[1][:3])
-    if op == "Conv2DBackpropFilter":
-        return 2 * elements(ins[2]) * elements(outs[0][:3])
+    if op == "Conv3D":
+        return 2 * made * elements(ins[1][:4])
+    if op in ("Conv2DBackpropInput", "Conv3DBackpropInputV2"):
+        return 2 * elements(ins[2]) * elements(ins[1][:-1])
+    if op in ("Conv2DBackpropFilter", "Conv3DBackpropFilterV2"):
+        return 2 * elements(ins[2]) * elements(outs[0][:-1])
     if touched(op, ins) is not None:
         return elements(touched(op, ins))
     if op == "_FusedElementwise":

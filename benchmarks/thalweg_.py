@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our side of benchmarks/peers/workloads.md, through the Python package: thalweg_.py WORKLOAD --threads N --seconds S
 
-Rows that TensorFlow has too are its own program, peers/tf1.py, with our package in its place: the same lines build both graphs.
+Rows that TensorFlow has too are its own programs, peers/tf1.py and tf_nets.py, with our package in its place: the same lines build
+both graphs.
 Rows without a peer are below. Prints the line that the peers' scripts print.
 """
 import os
@@ -12,6 +13,7 @@ import threading
 PEERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers")
 sys.path.insert(0, PEERS)
 import common
+import nets
 
 a = common.options()
 import numpy as np
@@ -204,7 +206,7 @@ def compile_functions():
 
 
 def as_tensorflow():
-    """The row of peers/tf1.py, run by us."""
+    """The row of peers/tf1.py or peers/tf_nets.py, run by us."""
     for name in ("tensorflow", "tensorflow.compat", "tensorflow.compat.v1"):
         sys.modules[name] = tf
     emit = common.emit
@@ -215,7 +217,7 @@ def as_tensorflow():
                                                "peak_bytes": recorder.planned_peak()}
         emit(a, "thalweg", tf.__version__, times, **more, **kernels)
     common.emit = ours
-    runpy.run_path(os.path.join(PEERS, "tf1.py"))
+    runpy.run_path(os.path.join(PEERS, "tf_nets.py" if a.workload in nets.NAMES else "tf1.py"), run_name="__main__")
 
 
 OWN = {f.__name__: f for f in (chain_2_callers, chain_mixed, compile_functions, compile_outputs, compile_stack, dag_layered, lstm_pair,
