@@ -181,7 +181,8 @@ std::string WordsOfWatch(Code code) {
   ThreadSwitches::Watch watch;
   std::vector<ThreadSwitch> none;
   watch.Take(&none);
-  return watch.status().code() == code && none.empty() ? watch.status().message() : "";
+  if (watch.status().code() != code || !none.empty()) return "";
+  return std::string(watch.status().message());
 }
 
 TEST(ThreadSwitchesRefusalTest, AContainerThatForbidsItIsNamed) {
