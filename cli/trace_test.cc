@@ -146,7 +146,9 @@ TEST_F(CommandFolder, TraceOfALoopThatIsLongerThanWhatIsKept) {
   const tw::Output one = graph.Scalar(1.0f), limit = graph.Scalar(kTrips);
   const tw::Output end = tw::WhileLoop(
       graph, {graph.Scalar(0.0f)},
-      [&](const tw::Outputs& v) { return graph.Op("Less", {v[0], limit}); },
+      [&](const tw::Outputs& v) {
+        return graph.Op("Less", {v[0], limit});
+      },
       [&](const tw::Outputs& v) { return tw::Outputs{v[0] + one}; })[0];
   ASSERT_TRUE(graph.status().ok()) << graph.status().message();
   TwSessionOptions session_options;

@@ -226,7 +226,7 @@ def _place(chromium, name):
 
 def test_threads_without_a_processor(chromium, tmp_path):
     show(chromium, trace_files.page_of([switching_step().write(tmp_path / "step.pb")], tmp_path / "step.html"))
-    text = chromium.wait_for_text("NODES WITHOUT A PROCESSOR", "350 us others ran, 2 pieces", "100 us they waited, 1 piece")
+    text = chromium.wait_for_text("Nodes without a processor", "350 us others ran, 2 pieces", "100 us they waited, 1 piece")
     assert "ps/0 CPU:0, of 4.00 ms of its nodes" in text
     place = _place(chromium, "y")
     taken, waited, again, without = (chromium.run(_SHADES % (place, at)) for at in (250_000, 650_000, 725_000, 50_000))

@@ -52,8 +52,8 @@ TEST(LeftOutTest, TheBeginningOfAStepThatIsTooLongIsCountedByNode) {
   Output y = x;
   for (int i = 0; i < kNodes; ++i) y = f.b.Op("Neg", {y}, {}, "n" + std::to_string(i));
   RunMetadata metadata;
-  ASSERT_TRUE(f.Run({{x, Filled(1 << 10, 1.0f)}}, {y}, {}, {.trace = TraceLevel::kFull}, &metadata)
-                  .ok());
+  ASSERT_TRUE(
+      f.Run({{x, Filled(1 << 10, 1.0f)}}, {y}, {}, {.trace = TraceLevel::kFull}, &metadata).ok());
   const Told told = ToldOf(metadata);
   ASSERT_TRUE(ReadStepStats(&metadata).ok());
   const std::vector<NodeStats>& kept = metadata.step_stats.devices.at(0).nodes;

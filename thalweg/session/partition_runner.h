@@ -44,11 +44,11 @@ struct StepRequest {
   int64_t collective_graph_key = 0;             // 0: no member is in another step
   Allocator* allocator = nullptr;               // of what kernels make; null: the device's
   bool inline_in_caller = false;
-  bool is_repeated = false;         // RunOptions::is_repeated
-  IdlePoller* idle = nullptr;       // of the calling thread, while the step has nothing for it
-  StepStats* stats = nullptr;       // filled when not null
+  bool is_repeated = false;    // RunOptions::is_repeated
+  IdlePoller* idle = nullptr;  // of the calling thread, while the step has nothing for it
+  StepStats* stats = nullptr;  // filled when not null
   int64_t trace_bytes = SessionOptions::kTraceBytes;  // SessionOptions::trace_bytes
-  bool is_watched = false;          // RunOptions::is_watched
+  bool is_watched = false;                            // RunOptions::is_watched
   FrameObserver* frames = nullptr;  // told of the loop frames of local parts; may be null
 };
 

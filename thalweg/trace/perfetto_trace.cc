@@ -25,8 +25,7 @@ constexpr uint64_t kCleared = 1, kNeedsState = 2;  // of kFlags
 }  // namespace packet
 namespace event {
 constexpr uint32_t kCategory = 3, kAnnotation = 4, kType = 9, kName = 10, kNameText = 23,
-                   kCounterValue = 30,
-                   kFlow = 47, kEndOfFlow = 48;
+                   kCounterValue = 30, kFlow = 47, kEndOfFlow = 48;
 constexpr uint64_t kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4;  // of kType
 }  // namespace event
 namespace annotation {

@@ -48,9 +48,8 @@ const TraceLeftOut* LeftOutOf(const Trace& trace, uint32_t step) {
 }
 
 std::string LeftOutWords(const TraceLeftOut& left) {
-  return left.executions > 0
-             ? CountWords(left.executions) + " executions before are not there"
-             : CountWords(left.transfers) + " values received before are not there";
+  return left.executions > 0 ? CountWords(left.executions) + " executions before are not there"
+                             : CountWords(left.transfers) + " values received before are not there";
 }
 
 bool CutToTold(Trace* trace) {
@@ -80,9 +79,8 @@ bool CutToTold(Trace* trace) {
     trace->spans[kept++] = span;
   }
   trace->spans.resize(kept);
-  std::erase_if(trace->switches, [&](const TraceSwitch& each) {
-    return each.end <= told_from[each.step];
-  });
+  std::erase_if(trace->switches,
+                [&](const TraceSwitch& each) { return each.end <= told_from[each.step]; });
   for (TraceSwitch& each : trace->switches) {
     each.span = place[each.span];
     each.begin = std::max(each.begin, told_from[each.step]);

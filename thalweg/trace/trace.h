@@ -75,10 +75,10 @@ struct TraceSwitch {
 // What a recording that keeps only the newest does not have of a step: its beginning.
 struct TraceLeftOut {
   uint32_t device = 0, step = 0;
-  int64_t executions = 0;  // of nodes
-  int64_t transfers = 0;   // or of these, which are noted beside the nodes
-  int64_t begin = 0;       // of the step
-  int64_t until = 0;       // what ended later is there
+  int64_t executions = 0;                           // of nodes
+  int64_t transfers = 0;                            // or of these, which are noted beside the nodes
+  int64_t begin = 0;                                // of the step
+  int64_t until = 0;                                // what ended later is there
   std::vector<std::pair<uint32_t, int64_t>> nodes;  // name and executions, most first
 };
 

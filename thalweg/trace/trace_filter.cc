@@ -110,9 +110,7 @@ class Filtering {
 
   // Of the nodes that stay.
   void TakeSwitches(const std::vector<int64_t>& number_of) {
-    std::erase_if(trace_.switches, [&](const TraceSwitch& each) {
-      return place_[each.span] < 0;
-    });
+    std::erase_if(trace_.switches, [&](const TraceSwitch& each) { return place_[each.span] < 0; });
     for (TraceSwitch& each : trace_.switches) {
       each.span = static_cast<uint32_t>(place_[each.span]);
       each.step = static_cast<uint32_t>(number_of[each.step]);

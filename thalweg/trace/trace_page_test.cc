@@ -177,9 +177,9 @@ TEST(TracePageTest, SwitchesStandWithTheirSpans) {
   // Lanes: a, b, c, beside the one that waits, and d.
   EXPECT_THAT(ColumnOf(page, "switch-gap", false),
               testing::UnorderedElementsAre(10'000, 30'000, 5'000, 1'000));
-  EXPECT_THAT(ColumnOf(page, "switch-time", false),
-              testing::UnorderedElementsAre(20'000 << 1 | 1, 10'000 << 1, 2'000 << 1 | 1,
-                                            2'000 << 1 | 1));
+  EXPECT_THAT(
+      ColumnOf(page, "switch-time", false),
+      testing::UnorderedElementsAre(20'000 << 1 | 1, 10'000 << 1, 2'000 << 1 | 1, 2'000 << 1 | 1));
   EXPECT_EQ(ColumnOf(page, "switch-place", false).size(), 4u);
   EXPECT_THAT(JsonOf(page, "summaries"),
               HasSubstr(R"("no_processor": {"taken_nanos": 24000, "times_taken": 3, )"

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "thalweg/proto/messages.h"
+#include "thalweg/proto/trace_fields.h"
+#include "thalweg/proto/wire_fields.h"
 #include "thalweg/session/run_metadata_message.h"
 
 namespace thalweg {
@@ -40,6 +43,32 @@ TEST(TransferLogTest, AStepsTransfersAreEntriesOfTheReceivingDevice) {
   ASSERT_TRUE(ReadStepStats(&metadata).ok());
   ASSERT_EQ(stats.devices.size(), 1u);  // of the same device, whoever wrote before
   EXPECT_EQ(stats.devices[0].nodes.size(), 2u);
+}
+
+// The newest are kept, and how many came before is told by who received them.
+TEST(TransferLogTest, AStepOfManyTransfersTellsHowManyWent) {
+  constexpr int kMost = 100'000, kMore = 25;
+  TransferLog log;
+  for (int i = 0; i < kMost + kMore; ++i) {
+    log.Add(7, {.source = "a", .destination = "b", .edge = "e", .end_micros = i});
+  }
+  StepStats stats;
+  log.MoveTo(7, &stats);
+  ASSERT_EQ(stats.traces.size(), 1u);
+  int kept = 0;
+  int64_t left_out = 0, until = 0;
+  WireField field, part;
+  for (WireFields fields(stats.traces[0].nodes); fields.Next(&field);) {
+    if (field.number == pb::DeviceStepStats::kNodeStats) ++kept;
+    if (field.number != kLeftOutField) continue;
+    for (WireFields parts(field.bytes); parts.Next(&part);) {
+      if (part.number == left_out_fields::kTransfers) left_out = static_cast<int64_t>(part.value);
+      if (part.number == left_out_fields::kUntilNanos) until = static_cast<int64_t>(part.value);
+    }
+  }
+  EXPECT_EQ(kept, kMost);
+  EXPECT_EQ(left_out, kMore);
+  EXPECT_EQ(until, (kMore - 1) * 1000);
 }
 
 TEST(TransferLogTest, EachStepIsKeptUntilItsOwnEnd) {
