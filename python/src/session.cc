@@ -159,21 +159,29 @@ PyObject* SessionNumPrepared(PyObject* self, void*) {
 }
 
 PyObject* SessionReset(PyObject* self, PyObject* args) {
-  if (!PyArg_ParseTuple(args, "") || !CheckOpen(self)) return nullptr;
+  if (!PyArg_ParseTuple(args, "")) return nullptr;
+  const std::shared_ptr<TwSession> session = OpenSession(self);
+  if (session == nullptr) return nullptr;
   const StatusPtr status = NewStatus();
-  if (tw_session_reset(AsSession(self)->state->session.get(), nullptr, 0, status.get()) != TW_OK) {
-    return Raise(status.get(), AsSession(self)->graph);
-  }
+  TwCode code = TW_OK;
+  Py_BEGIN_ALLOW_THREADS;
+  code = tw_session_reset(session.get(), nullptr, 0, status.get());
+  Py_END_ALLOW_THREADS;
+  if (code != TW_OK) return Raise(status.get(), AsSession(self)->graph);
   Py_RETURN_NONE;
 }
 
 PyObject* SessionExplain(PyObject* self, PyObject* node) {
   const char* name = PyUnicode_AsUTF8(node);
-  if (name == nullptr || !CheckOpen(self)) return nullptr;
+  if (name == nullptr) return nullptr;
+  const std::shared_ptr<TwSession> session = OpenSession(self);
+  if (session == nullptr) return nullptr;
   const StatusPtr status = NewStatus();
-  PyObject* bytes = BytesOrRaise(
-      tw_session_explain_placement(AsSession(self)->state->session.get(), name, status.get()),
-      status.get(), AsSession(self)->graph);
+  TwBuffer* why = nullptr;
+  Py_BEGIN_ALLOW_THREADS;
+  why = tw_session_explain_placement(session.get(), name, status.get());
+  Py_END_ALLOW_THREADS;
+  PyObject* bytes = BytesOrRaise(why, status.get(), AsSession(self)->graph);
   if (bytes == nullptr) return nullptr;
   PyObject* text = PyUnicode_FromEncodedObject(bytes, "utf-8", nullptr);
   Py_DECREF(bytes);

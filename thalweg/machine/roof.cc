@@ -14,9 +14,12 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <new>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "thalweg/base/cgroup.h"
@@ -31,6 +34,10 @@ namespace {
 constexpr double kSeconds = 0.3;  // of each measurement
 constexpr int64_t kRows = 512;    // of the matrices, which stay in the caches
 constexpr size_t kMostCopied = size_t{64} << 20;
+// Of a quick one.
+constexpr double kQuickSeconds = 0.005;
+constexpr int64_t kQuickRows = 256;
+constexpr size_t kQuickCopied = size_t{16} << 20;
 constexpr int kMessages = 2000;
 
 double Now() {
@@ -46,8 +53,11 @@ double OwnProcessorTime() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-// How often a second all threads together do a piece of work that each of them makes for itself.
-double Rate(int threads, const std::function<std::function<void()>()>& make) {
+// How often a second all threads together do a piece of work that each of them makes for itself:
+// on the average of the time, or where there is little of it by the shortest piece, which nobody
+// has disturbed.
+double Rate(int threads, const std::function<std::function<void()>()>& make,
+            bool is_quick = false) {
   std::vector<std::function<void()>> work;
   for (int i = 0; i < threads; ++i) work.push_back(make());
   std::vector<double> rates(work.size());
@@ -55,9 +65,14 @@ double Rate(int threads, const std::function<std::function<void()>()>& make) {
     work[i]();  // what is done once: pages, frequencies
     const double begin = Now();
     double now = begin;
+    double shortest = std::numeric_limits<double>::infinity();
     int64_t done = 0;
-    for (; now - begin < kSeconds; now = Now(), ++done) work[i]();
-    rates[i] = static_cast<double>(done) / (now - begin);
+    for (double last = now; now - begin < (is_quick ? kQuickSeconds : kSeconds); ++done) {
+      work[i]();
+      last = std::exchange(now, Now());
+      shortest = std::min(shortest, now - last);
+    }
+    rates[i] = is_quick ? 1 / shortest : static_cast<double>(done) / (now - begin);
   };
   std::vector<Thread> others;
   for (size_t i = 1; i < work.size(); ++i) others.emplace_back("roof", [&, i] { measure(i); });
@@ -68,16 +83,16 @@ double Rate(int threads, const std::function<std::function<void()>()>& make) {
   return sum;
 }
 
-std::function<void()> Product() {
+std::function<void()> Product(int64_t rows) {
   struct Matrices {
     std::vector<float> a, b, c;
   };
-  const auto size = static_cast<size_t>(kRows * kRows);
+  const auto size = static_cast<size_t>(rows * rows);
   const auto held = std::make_shared<Matrices>(Matrices{
       std::vector<float>(size, 0.5F), std::vector<float>(size, 0.25F), std::vector<float>(size)});
-  return [held] {
+  return [held, rows] {
     compute::SerialWork work(compute::GetIsaTable(compute::BestIsaLevel()));
-    const compute::GemmShape shape = compute::GemmShape::Dense(kRows, kRows, kRows);
+    const compute::GemmShape shape = compute::GemmShape::Dense(rows, rows, rows);
     // A refusal of scratch memory shows as a low rate; there is nobody else to tell.
     (void)compute::Gemm(work, DType::kFloat, shape, held->a.data(), held->b.data(), held->c.data());
   };
@@ -156,18 +171,27 @@ Result<double> Loopback() {
   return times[times.size() / 2];
 }
 
+double ProductOperations(int64_t rows) {
+  return 2.0 * static_cast<double>(rows) * static_cast<double>(rows) * static_cast<double>(rows);
+}
+
+// All threads' pieces together are a quarter of the memory at most.
+size_t CopiedBytes(size_t most, int threads) {
+  return std::min(most, static_cast<size_t>(UsableMemory()) / (8 * static_cast<size_t>(threads)));
+}
+
 Result<Roof> Measure(int threads) {
   Roof roof{.threads = std::max(threads, 1)};
   const ProcessorTimes before = ReadProcessorTimes();
   const double own = OwnProcessorTime(), begin = Now();
-  constexpr double kProduct = 2.0 * kRows * kRows * kRows;
-  // All threads' pieces together are a quarter of the memory at most.
-  const size_t copied =
-      std::min(kMostCopied, static_cast<size_t>(UsableMemory()) / (8 * roof.threads));
+  const double operations = ProductOperations(kRows);
+  const size_t copied = CopiedBytes(kMostCopied, roof.threads);
+  const auto product = [] { return Product(kRows); };
   const auto copy = [copied] { return Copy(copied); };
   const double bytes = 2.0 * static_cast<double>(copied);
-  roof.product_one = kProduct * Rate(1, Product);
-  roof.product_all = roof.threads == 1 ? roof.product_one : kProduct * Rate(roof.threads, Product);
+  roof.product_one = operations * Rate(1, product);
+  roof.product_all =
+      roof.threads == 1 ? roof.product_one : operations * Rate(roof.threads, product);
   roof.copy_one = bytes * Rate(1, copy);
   roof.copy_all = roof.threads == 1 ? roof.copy_one : bytes * Rate(roof.threads, copy);
   if (Result<double> loopback = Loopback(); loopback.ok()) {
@@ -182,16 +206,34 @@ Result<Roof> Measure(int threads) {
   return roof;
 }
 
-}  // namespace
+QuickRoof MeasureQuickly(int threads) {
+  const size_t copied = CopiedBytes(kQuickCopied, threads);
+  const auto product = [] { return Product(kQuickRows); };
+  const auto copy = [copied] { return Copy(copied); };
+  return {.product = ProductOperations(kQuickRows) * Rate(threads, product, true),
+          .copy = 2.0 * static_cast<double>(copied) * Rate(threads, copy, true)};
+}
 
-Result<Roof> MeasureRoof(int threads) {
+template <class F>
+std::invoke_result_t<F&> OrResourceExhausted(int threads, F measure) {
   try {
-    return Measure(threads);
+    return measure();
   } catch (const std::bad_alloc&) {
     return ResourceExhausted("no memory for the matrices of ", threads, " threads");
   } catch (const std::system_error& e) {
     return ResourceExhausted("no thread could be started: ", e.what());
   }
+}
+
+}  // namespace
+
+Result<Roof> MeasureRoof(int threads) {
+  return OrResourceExhausted(threads, [&] { return Measure(threads); });
+}
+
+Result<QuickRoof> MeasureRoofQuickly(int threads) {
+  return OrResourceExhausted(
+      threads, [&]() -> Result<QuickRoof> { return MeasureQuickly(std::max(threads, 1)); });
 }
 
 }  // namespace thalweg

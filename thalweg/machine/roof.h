@@ -28,4 +28,11 @@ struct Roof {
 // Takes some two seconds, and 128 MB a thread where a quarter of the memory is as much.
 Result<Roof> MeasureRoof(int threads);
 
+// Of all threads together, as product_all and copy_all.
+struct QuickRoof {
+  double product = 0, copy = 0;
+};
+// Takes some 30 ms and 33 MB a thread: less true than MeasureRoof, for who waits for it.
+Result<QuickRoof> MeasureRoofQuickly(int threads);
+
 }  // namespace thalweg

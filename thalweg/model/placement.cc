@@ -72,7 +72,7 @@ void AppendExplanation(const PlacementExplanation& why, JsonWriter& json) {
     if (other.is_possible) {
       json.Key("step_seconds").Number(other.step_seconds);
       json.Key("node_seconds").Number(other.node_seconds).Key("why").Text(other.why);
-      json.Key("missing_bytes").Number(other.missing_bytes);
+      json.Key("missing_bytes").Number(other.missing_bytes).Key("rates").Text(other.rates);
     }
     json.EndObject();
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "thalweg/placement/measured_rates.h"
 #include "thalweg/placement/search_placer.h"
 
 namespace thalweg {
@@ -139,6 +140,10 @@ void PlaceByCost::Explain(const Node& node, int group, PlacementExplanation* to)
     other.missing_bytes = score.missing_bytes;
     other.node_seconds = costs.Seconds(counted, d);
     other.why = costs.Why(counted, d);
+    other.rates = RatesText(options_.machine.device(d));
+    if (other.is_chosen) continue;
+    other.rates += StrCat("; to the chosen one ",
+                          RatesText(options_.machine.link(d, device_of_group_[group])));
   }
 }
 

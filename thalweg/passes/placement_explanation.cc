@@ -22,6 +22,10 @@ std::string PlacementExplanation::Text() const {
     if (other.missing_bytes > 0) text += StrCat("; ", other.missing_bytes, " bytes too many");
     text += "\n";
   }
+  text += "  by what devices and links can do:\n";
+  for (const PlacementAlternative& other : alternatives) {
+    if (other.is_possible) text += StrCat("    ", other.device, ": ", other.rates, "\n");
+  }
   return text;
 }
 

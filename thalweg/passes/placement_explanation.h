@@ -24,6 +24,7 @@ struct PlacementAlternative {
   double step_seconds = 0;   // that the simulated step takes
   double node_seconds = 0;   // of the node itself
   std::string why;           // of these: "3 ms, measured"
+  std::string rates;         // what it, and its link to the chosen one, can do: "50 Gop/s, ..."
   double missing_bytes = 0;  // by which devices are too small then
 };
 

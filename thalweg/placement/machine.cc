@@ -18,16 +18,11 @@ constexpr double kCpuNode = 2e-7;
 constexpr double kAcceleratorFlops = 5e12;
 constexpr double kAcceleratorBytes = 5e11;
 constexpr double kAcceleratorNode = 5e-6;
-constexpr LinkModel kHandOver{.latency = 1e-6};  // a pointer, within one memory
-constexpr LinkModel kBus{.latency = 1e-5, .bytes_per_second = 1e10};
-constexpr LinkModel kNetwork{.latency = 1e-4, .bytes_per_second = 1e9};
-
-std::string TaskName(const DeviceName& name) {
-  DeviceName task = name;
-  task.type.reset();
-  task.index.reset();
-  return task.ToString();
-}
+// A pointer, within one memory.
+constexpr LinkModel kHandOver{.latency = 1e-6, .source = RateSource::kGuessed};
+constexpr LinkModel kBus{.latency = 1e-5, .bytes_per_second = 1e10, .source = RateSource::kGuessed};
+constexpr LinkModel kNetwork{
+    .latency = 1e-4, .bytes_per_second = 1e9, .source = RateSource::kGuessed};
 
 Status CheckRate(const std::string& of, std::string_view what, double value) {
   if (value > 0) return OkStatus();
@@ -42,6 +37,13 @@ Status CheckTime(const std::string& of, std::string_view what, double value) {
 
 }  // namespace
 
+std::string TaskNameOf(const Device& device) {
+  DeviceName task = device.name();
+  task.type.reset();
+  task.index.reset();
+  return task.ToString();
+}
+
 Machine::Machine(std::vector<DeviceModel> devices)
     : devices_(std::move(devices)), links_(devices_.size() * devices_.size()) {}
 
@@ -49,14 +51,14 @@ Machine Machine::Guess(std::span<Device* const> devices) {
   std::vector<DeviceModel> models;
   std::map<std::string, int> pools;
   for (Device* const device : devices) {
-    DeviceModel model{.name = device->full_name()};
+    DeviceModel model{.name = device->full_name(), .source = RateSource::kGuessed};
     const int64_t limit = device->allocator().Stats().limit;
     if (limit > 0) model.memory_limit = static_cast<double>(limit);
     const bool is_cpu = device->type() == kCpu;
     model.flops = is_cpu ? kCpuFlops : kAcceleratorFlops;
     model.bytes = is_cpu ? kCpuBytes : kAcceleratorBytes;
     model.node_seconds = is_cpu ? kCpuNode : kAcceleratorNode;
-    const std::string pool = is_cpu ? TaskName(device->name()) : device->full_name();
+    const std::string pool = is_cpu ? TaskNameOf(*device) : device->full_name();
     model.pool = pools.emplace(pool, static_cast<int>(pools.size())).first->second;
     models.push_back(std::move(model));
   }
@@ -65,7 +67,7 @@ Machine Machine::Guess(std::span<Device* const> devices) {
     for (int to = 0; to < machine.num_devices(); ++to) {
       if (from == to) continue;
       const Device &a = *devices[from], &b = *devices[to];
-      const bool is_near = TaskName(a.name()) == TaskName(b.name());
+      const bool is_near = TaskNameOf(a) == TaskNameOf(b);
       const bool shares_memory = a.host_addressable() && b.host_addressable();
       machine.SetLink(from, to, !is_near ? kNetwork : shares_memory ? kHandOver : kBus);
     }

@@ -25,6 +25,9 @@
 
 namespace thalweg {
 
+// Where a figure comes from.
+enum class RateSource : uint8_t { kGiven, kGuessed, kMeasured };
+
 struct DeviceModel {
   std::string name;
   double flops = 1e10;         // a second
@@ -32,20 +35,25 @@ struct DeviceModel {
   double node_seconds = 2e-7;  // of every node, whatever it does
   double memory_limit = std::numeric_limits<double>::infinity();
   int pool = 0;
+  RateSource source = RateSource::kGiven;  // of flops and bytes
 };
 
 struct LinkModel {
   double latency = 0;
   double bytes_per_second = std::numeric_limits<double>::infinity();
+  RateSource source = RateSource::kGiven;
 };
+
+// "/job:worker/replica:0/task:0".
+std::string TaskNameOf(const Device& device);
 
 class Machine {
  public:
   // Links cost nothing until SetLink says so.
   explicit Machine(std::vector<DeviceModel> devices);
-  // By kind, where nothing was measured: CPUs of one task share a pool and memory, an accelerator
-  // is a hundred times as fast behind a bus, and tasks are a network apart. The first is the
-  // client's.
+  // By kind, where nothing was measured (measured_rates.h): CPUs of one task share a pool and
+  // memory, an accelerator is a hundred times as fast behind a bus, and tasks are a network apart.
+  // The first is the client's.
   static Machine Guess(std::span<Device* const> devices);
 
   int num_devices() const { return static_cast<int>(devices_.size()); }

@@ -4,28 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
-
+#include "thalweg/placement/test_devices.h"
 #include "thalweg/placement/test_workload.h"
 
 namespace thalweg {
 namespace {
 
 using ::testing::HasSubstr;
-
-class ListedDevice : public Device {
- public:
-  explicit ListedDevice(std::string_view name, bool host_addressable = true)
-      : Device(*DeviceName::Parse(name), 1, host_addressable),
-        allocator_(MakeCpuAllocator(1 << 20)) {}
-  Allocator& allocator() override { return *allocator_; }
-  Allocator& host_allocator() override { return *allocator_; }
-  void CopyToHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
-  void CopyFromHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
-
- private:
-  AllocatorPtr allocator_;
-};
 
 TEST(MachineTest, GuessesByKind) {
   ListedDevice cpu0("/job:w/replica:0/task:0/device:CPU:0");

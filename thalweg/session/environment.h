@@ -33,6 +33,7 @@
 #include "thalweg/kernel/device_factory.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/kernel/resource_manager.h"
+#include "thalweg/placement/device_probe.h"
 #include "thalweg/session/open_steps.h"
 #include "thalweg/session/options.h"
 #include "thalweg/tensor/allocator.h"
@@ -104,6 +105,11 @@ class Environment {
   // till they end.
   void ResetContainers(const std::vector<std::string>& containers);
 
+  // Adds what its devices, with its threads, can do; measured when somebody first asks.
+  void MeasureDevices(MeasuredRates* rates) {
+    root().device_probe_.Measure(devices_, queue_->Parallelism() + 1, rates);
+  }
+
   // What runs now.
   OpenSteps& open_steps() { return root().open_steps_; }
 
@@ -137,6 +143,7 @@ class Environment {
   ResourceManager resources_;
   std::vector<std::unique_ptr<Device>> devices_;
   OpenSteps open_steps_;
+  DeviceProbe device_probe_;
   std::atomic<uint64_t> reset_count_{0};
   Mutex mutex_;
   int open_sessions_ GUARDED_BY(mutex_) = 0;

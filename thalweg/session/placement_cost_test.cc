@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "thalweg/placement/test_devices.h"
 #include "thalweg/session/session_fixture.h"
 
 namespace thalweg {
@@ -65,6 +66,51 @@ TEST(PlacementCostTest, AMachineOfOtherDevicesIsRefused) {
   auto bad = UnequalMachine();
   bad->device(1).flops = 0;
   EXPECT_THAT(refused(bad).ToString(), HasSubstr("flops of device"));
+}
+
+// What it copies, and how far it moves the clock, is nobody's business but the test's that asks.
+FakeClock& DeviceClock() {
+  static FakeClock clock;
+  return clock;
+}
+
+Result<std::vector<std::unique_ptr<Device>>> MakeTimedDevices(const DeviceRequest& request) {
+  std::vector<std::unique_ptr<Device>> made;
+  made.push_back(
+      std::make_unique<TimedDevice>(request.NameOf("GPU", 0).ToString(), &DeviceClock()));
+  return made;
+}
+
+// Nothing is measured, and nobody waits for it, but where nodes are placed by cost and no machine
+// is given; and that once for all sessions.
+TEST(PlacementCostTest, DevicesAreMeasuredForWhoPlacesByCost) {
+  Registries registries = TestRegistries();
+  registries.devices.push_back(MakeTimedDevices);
+  const auto made = Environment::Create({.threads = 0, .clock = &DeviceClock()}, registries);
+  ASSERT_TRUE(made.ok()) << made.status().ToString();
+  const std::shared_ptr<Environment>& environment = *made;
+  const auto& gpu = dynamic_cast<const TimedDevice&>(*environment->devices().back());
+  auto graph = std::make_shared<Graph>(environment->shared_ops());
+  GraphBuilder b(graph.get());
+  const Output x = b.Op("Placeholder", {}, {{"dtype", DType::kFloat}}, "x");
+  b.Op("Add", {x, x}, {}, "y");
+  const auto explained = [&](SessionOptions options) -> std::string {
+    const auto session = MakeLocalSession(environment, graph, std::move(options));
+    const auto got = (*session)->Run({{"x:0", Tensor::Scalar(2.0f)}}, {"y:0"});
+    EXPECT_TRUE(got.ok()) << got.status().ToString();
+    return *(*session)->ExplainPlacement("y");
+  };
+  explained({});
+  const std::shared_ptr<Machine> given = UnequalMachine();
+  given->device(1).name = gpu.full_name();
+  EXPECT_THAT(explained({.passes = "place_by_cost", .machine = given}), HasSubstr("(as given)"));
+  EXPECT_EQ(gpu.copied, 0);
+  EXPECT_THAT(explained({.passes = "place_by_cost"}),
+              AllOf(HasSubstr("CPU:0 (chosen)"), HasSubstr("B/s (measured)\n")));
+  const int64_t copied = gpu.copied;
+  EXPECT_GT(copied, 0);
+  explained({.passes = "place_by_search"});
+  EXPECT_EQ(gpu.copied, copied);
 }
 
 TEST(PlacementCostTest, TracedStepsTeachIt) {

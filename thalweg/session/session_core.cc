@@ -44,7 +44,22 @@ PlacementMethod MethodOf(const SessionOptions& options) {
       .value_or(is_known ? PlacementMethod::kGreedy : PlacementMethod::kPreferred);
 }
 
+// What is not given is measured, where it counts: where there is a choice, which is made by cost.
+std::shared_ptr<const Machine> MachineOf(Environment& environment, const RemoteParts& remote,
+                                         std::span<Device* const> devices,
+                                         const SessionOptions& options) {
+  const bool counts = PlacesByCost(options) && devices.size() > 1;
+  if (options.machine != nullptr || !counts) return options.machine;
+  MeasuredRates rates = remote.rates;
+  environment.MeasureDevices(&rates);
+  return std::make_shared<const Machine>(MeasuredMachine(devices, rates));
+}
+
 }  // namespace
+
+bool PlacesByCost(const SessionOptions& options) {
+  return MethodOf(options) != PlacementMethod::kPreferred;
+}
 
 SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_ptr<Graph> graph,
                          SessionOptions options, RemoteParts remote)
@@ -65,7 +80,7 @@ SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_p
                .kernels_of = KernelsOf(*environment_, remote_),
                .rule = options.placement,
                .method = placement_method_,
-               .machine = options.machine,
+               .machine = MachineOf(*environment_, remote_, devices_, options_),
                .measured = &measured_,
                .logger = environment_->logger()}),
       evaluator_(*environment_),

@@ -19,6 +19,7 @@
 #include <thread>
 #include <type_traits>
 
+#include "thalweg/placement/measured_rates.h"
 #include "thalweg/session/host_evaluator.h"
 #include "thalweg/session/kernel_cache.h"
 #include "thalweg/session/local_runner.h"
@@ -37,11 +38,16 @@ struct RemoteParts {
   std::function<std::unique_ptr<PartitionRunner>(PartitionRunner& local)> make_runner;
   // Where variables, queues and tables are kept that several cores share; null: as the options say.
   std::shared_ptr<ResourceManager> state;
+  // Of the devices and of the links between tasks, where nodes are placed by cost.
+  MeasuredRates rates;
   // What is run are parts of steps of other tasks' masters.
   bool is_worker = false;
   // Values from other tasks are asked for shortly before they are needed, not when a step begins.
   bool schedule_receives = false;
 };
+
+// Whether a session with these options does, and wants to know what devices and links can do.
+bool PlacesByCost(const SessionOptions& options);
 
 // A plan, and the time of the caller's that was spent on it: zero from the cache.
 struct PreparedPlan {

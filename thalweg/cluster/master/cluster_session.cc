@@ -10,6 +10,7 @@
 
 #include "thalweg/base/entropy.h"
 #include "thalweg/cluster/health/heartbeat_payload.h"
+#include "thalweg/cluster/master/cluster_rates.h"
 #include "thalweg/cluster/master/remote_device.h"
 #include "thalweg/cluster/peers/device_kernels.h"
 #include "thalweg/proto/messages.h"
@@ -271,6 +272,9 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
   // A task rewrites its own part: what these passes make is of no use to another release.
   session.passes += ",-rewrites";
   RETURN_IF_ERROR(session.Validate());
+  if (options.links != nullptr && session.machine == nullptr && PlacesByCost(session)) {
+    remote.rates = MeasureCluster(peers, *options.links, tasks, *environment);
+  }
   return MakeSession(std::make_shared<SessionCore>(std::move(environment), std::move(graph),
                                                    session, std::move(remote)));
 }

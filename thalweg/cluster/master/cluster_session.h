@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/cluster/channels/task_links.h"
 #include "thalweg/cluster/master/cluster_runner.h"
 #include "thalweg/cluster/peers/session_cluster.h"
 #include "thalweg/session/session_core.h"
@@ -41,6 +42,9 @@ struct ClusterSessionOptions {
   std::string collective_leader;
   // Values of other tasks are asked for when they are soon needed: passes/schedule_receives.h.
   bool schedule_receives = false;
+  // From this task, to measure them where nodes are placed by cost; null: they are guessed.
+  // Outlives the making.
+  TaskLinks* links = nullptr;
   std::chrono::nanoseconds join_timeout = std::chrono::seconds(60);
   CancellationManager* cancellation = nullptr;  // of the making alone; null: none
 };

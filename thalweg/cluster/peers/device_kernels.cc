@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "thalweg/cluster/peers/status_field.h"
 #include "thalweg/kernel/losable.h"
-#include "thalweg/proto/wire.h"
 #include "thalweg/proto/wire_fields.h"
 
 namespace thalweg {
@@ -22,21 +22,6 @@ constexpr uint32_t kLost = 2;
 constexpr size_t kMostKernels = 50'000, kMostOfAnOperation = 1024, kMostTypes = 16;
 constexpr size_t kMostDeviceTypes = 16;
 constexpr size_t kMostText = 2048;
-
-std::string_view FindField(const Message& message, bool* whole) {
-  std::string_view found;
-  *whole = VisitWireFields(message.unknown_fields(),
-                           [&](uint32_t field, uint64_t, std::string_view text) {
-                             if (field == kKernelsField) found = text;
-                           });
-  return found;
-}
-
-Status AddField(const std::string& bytes, Message* message) {
-  std::string field;
-  AddWireText(kKernelsField, bytes, &field);
-  return MergeFromBytes(*message, field);
-}
 
 // An operation, and for each attribute its name and then its type.
 void AddKernel(const KernelEntry& entry, std::string* kernels) {
@@ -116,12 +101,12 @@ bool ReadLost(std::string_view bytes, DeviceKernels* to) {
 Status AskForKernels(Message* request) {
   std::string bytes;
   AddWireNumber(kAsked, 1, &bytes);
-  return AddField(bytes, request);
+  return AddStatusField(kKernelsField, bytes, request);
 }
 
 bool AsksForKernels(const Message& request) {
   bool whole = true;
-  return !FindField(request, &whole).empty() && whole;
+  return !FindStatusField(request, kKernelsField, &whole).empty() && whole;
 }
 
 Status AddDeviceKernels(std::span<const std::unique_ptr<Device>> devices,
@@ -148,13 +133,13 @@ Status AddDeviceKernels(std::span<const std::unique_ptr<Device>> devices,
     }
     AddWireText(kType, of_type, &bytes);
   }
-  return AddField(bytes, response);
+  return AddStatusField(kKernelsField, bytes, response);
 }
 
 Result<DeviceKernels> FindDeviceKernels(const Message& response) {
   DeviceKernels found;
   bool whole = true;
-  const std::string_view bytes = FindField(response, &whole);
+  const std::string_view bytes = FindStatusField(response, kKernelsField, &whole);
   size_t count = 0;
   Status status;
   whole &= VisitWireFields(bytes, [&](uint32_t field, uint64_t, std::string_view text) {

@@ -409,6 +409,8 @@ Result<Master::MadeSession> Server::MakeSession(std::shared_ptr<Graph> graph,
     return Master::MadeSession{std::move(session), timeout};
   }
   if (is_own) options.own_health = worker_.MakeMasterHealth(options.own_cluster);
+  // What a session calls tasks otherwise has no channels, and its names are nobody else's.
+  if (!is_own) options.links = &worker_.links();
   Health& health = is_own ? *options.own_health : worker_.health();
   // Less than the client waits, so that it hears who did not come.
   if (timeout.count() > 0) {

@@ -236,6 +236,7 @@ Result<Tensor> StepService::OnHead(Connection& connection, const TensorHead& hea
 
 // The value is dropped: its step would wait for it.
 void StepService::NoRoom(Connection& connection, const TensorHead& head, const Status& status) {
+  if (head.step == kEchoStep) return;  // who waits for an answer gets none
   const Status full = status.WithContext(StrCat("a value that ", connection.peer(), " sent"));
   if (const auto step = FindCoordinated(head.step); step && step->IsTrace(connection, head)) {
     if (step->TracesFailures(connection)) return;
@@ -251,6 +252,7 @@ void StepService::NoRoom(Connection& connection, const TensorHead& head, const S
 }
 
 void StepService::OnTensor(Connection& connection, const TensorHead& head, Tensor tensor) {
+  if (head.step == kEchoStep) return Echoes::Answer(connection, head);
   if (!head.dead) {
     // What its strings hold counts from now on, whoever keeps it.
     const Status room = ChargeTextHeap(*allocator_, tensor);

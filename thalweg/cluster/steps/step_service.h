@@ -24,6 +24,7 @@
 #include "thalweg/base/clock.h"
 #include "thalweg/cluster/steps/channel_rendezvous.h"
 #include "thalweg/cluster/steps/coordinator_state.h"
+#include "thalweg/cluster/steps/echoes.h"
 #include "thalweg/cluster/steps/step_snapshot.h"
 #include "thalweg/cluster/steps/worker_step_state.h"
 #include "thalweg/cluster/transport/channel_hub.h"
@@ -54,6 +55,7 @@ class StepService : public ConnectionHandler {
   ~StepService() override { Stop(Cancelled("the task is gone")); }
 
   ChannelHub& hub() { return hub_; }
+  Echoes& echoes() { return echoes_; }
   const AllocatorPtr& allocator() const { return allocator_; }
 
   uint64_t incarnation() const { return incarnation_; }
@@ -105,6 +107,7 @@ class StepService : public ConnectionHandler {
   void Handle(Connection& connection, const DoneMessage& done) EXCLUDES(mutex_);
   void Handle(Connection& connection, const FailMessage& fail) EXCLUDES(mutex_);
   void Handle(Connection& connection, const CancelMessage& cancel) EXCLUDES(mutex_);
+  void Handle(Connection& connection, const EchoMessage& echo) { echoes_.Hear(connection, echo); }
   void RunPart(const std::shared_ptr<Connection>& connection, const StartMessage& start)
       EXCLUDES(mutex_);
   Status RunPlan(const StartMessage& start, const std::shared_ptr<ChannelRendezvous>& rendezvous,
@@ -137,6 +140,7 @@ class StepService : public ConnectionHandler {
   std::unordered_map<uint64_t, Step> steps_ GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, std::shared_ptr<StepCoordinator>> coordinated_ GUARDED_BY(mutex_);
   ChannelHub hub_;
+  Echoes echoes_{hub_};
 };
 
 }  // namespace thalweg

@@ -44,7 +44,9 @@ inline constexpr uint32_t kLastOfferField = 77'399;
 inline constexpr uint64_t kTracedSteps = 2;
 // Also where they fail (TraceWish::failures).
 inline constexpr uint64_t kTracedFailures = 4;
-inline constexpr uint64_t kAllFeatures = kTracedSteps | kTracedFailures;
+// It answers an EchoMessage.
+inline constexpr uint64_t kEchoes = 8;
+inline constexpr uint64_t kAllFeatures = kTracedSteps | kTracedFailures | kEchoes;
 
 uint64_t ThisProcess();
 std::string EncodeHello(const Hello& hello);

@@ -16,6 +16,7 @@ enum class Kind : uint8_t {
   kCancel = 4,
   kTracedStart = 5,   // and what is to be told; 6 was a DONE behind it
   kWatchedStart = 7,  // and failures are traced
+  kEcho = 8,
 };
 
 template <class T>
@@ -95,6 +96,11 @@ struct Encoder {
     Put(out, m.step);
     PutReason(out, m.code, m.text);
   }
+  void operator()(const EchoMessage& m) const {
+    Put(out, Kind::kEcho);
+    Put(out, m.number);
+    Put(out, static_cast<uint8_t>(m.is_answer));
+  }
 };
 
 Result<StepMessage> Checked(bool valid, StepMessage message, const char* what) {
@@ -141,6 +147,12 @@ Result<StepMessage> DecodeCancel(Reader reader) {
   return Checked(valid, std::move(m), "CANCEL");
 }
 
+Result<StepMessage> DecodeEcho(Reader reader) {
+  EchoMessage m;
+  const bool valid = reader.Get(&m.number).GetFlag(&m.is_answer).Ended();
+  return Checked(valid, m, "ECHO");
+}
+
 }  // namespace
 
 void ControlBytes::Append(const void* bytes, size_t size) {
@@ -170,6 +182,8 @@ Result<StepMessage> DecodeStepMessage(std::string_view bytes) {
       return DecodeFail(reader);
     case Kind::kCancel:
       return DecodeCancel(reader);
+    case Kind::kEcho:
+      return DecodeEcho(reader);
   }
   return InvalidArgument("a control message of ", bytes.size(), " bytes has the unknown kind ",
                          static_cast<int>(kind));

@@ -78,7 +78,17 @@ struct CancelMessage {
   std::string text;
   friend bool operator==(const CancelMessage&, const CancelMessage&) = default;
 };
-using StepMessage = std::variant<StartMessage, DoneMessage, FailMessage, CancelMessage>;
+// Of no step: asks the task at the other end for an answer at once, with the same number, or is
+// that answer. Only to a task that knows kEchoes.
+struct EchoMessage {
+  uint64_t number = 0;
+  bool is_answer = false;
+  friend bool operator==(const EchoMessage&, const EchoMessage&) = default;
+};
+// The step of a tensor that is to be answered in the same way, by the number of its frame.
+inline constexpr uint64_t kEchoStep = 0;
+using StepMessage =
+    std::variant<StartMessage, DoneMessage, FailMessage, CancelMessage, EchoMessage>;
 
 class ControlBytes {
  public:

@@ -24,6 +24,8 @@ std::vector<StepMessage> Samples() {
       FailMessage{.step = 9, .derived = true, .code = Code::kAborted, .text = "restarted"},
       FailMessage{.step = 9, .derived = false, .code = Code::kInternal, .text = ""},
       CancelMessage{.step = 9, .code = Code::kDeadlineExceeded, .text = "too late"},
+      EchoMessage{.number = 9},
+      EchoMessage{.number = ~uint64_t{0}, .is_answer = true},
   };
 }
 

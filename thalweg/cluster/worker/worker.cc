@@ -76,6 +76,7 @@ Worker::Worker(std::shared_ptr<Environment> environment, WorkerClients& peers,
       peers_(peers),
       channels_(channels),
       limits_(limits),
+      links_(channels_, peers_, environment_->clock()),
       steps_(peers, environment_->allocator(), environment_->clock()),
       parts_(environment_->clock()),
       reports_(*environment_, steps_, channels_.steps()),
@@ -192,6 +193,9 @@ Result<OwnedMessage> Worker::GetStatus(const Message& request, const WorkerCall&
   if (AsksForKernels(request)) {
     RETURN_IF_ERROR(
         AddDeviceKernels(environment_->devices(), environment_->kernels(), response.get()));
+  }
+  if (const auto tasks = RatesAsked(request); tasks.has_value()) {
+    RETURN_IF_ERROR(AddRates(RatesTo(*tasks), response.get()));
   }
   return response;
 }

@@ -19,15 +19,17 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "thalweg/base/mutex.h"
-#include "thalweg/cluster/channels/channel_manager.h"
+#include "thalweg/cluster/channels/task_links.h"
 #include "thalweg/cluster/collectives/collective_leader.h"
 #include "thalweg/cluster/collectives/collective_rendezvous.h"
 #include "thalweg/cluster/counters/step_counter.h"
 #include "thalweg/cluster/health/health.h"
 #include "thalweg/cluster/peers/method_table.h"
 #include "thalweg/cluster/peers/session_cluster.h"
+#include "thalweg/cluster/peers/task_rates.h"
 #include "thalweg/cluster/spec/service_limits.h"
 #include "thalweg/cluster/steps/rpc_rendezvous.h"
 #include "thalweg/cluster/steps/step_reports.h"
@@ -59,6 +61,8 @@ class Worker {
   // The steps of this task, also those of its own master.
   RpcStepTable& steps() { return steps_; }
   Health& health() { return health_; }
+  // From this task, whichever session asks.
+  TaskLinks& links() { return links_; }
   // The parts of steps that masters had run here: not of partial runs.
   const StepCounter& parts() const { return parts_; }
   size_t num_graphs() EXCLUDES(mutex_) {
@@ -96,6 +100,7 @@ class Worker {
   static const ServiceMethod<Method>* Find(std::string_view method);
 
   Result<OwnedMessage> GetStatus(const Message& request, const WorkerCall& call);
+  TaskRates RatesTo(const std::vector<std::string>& tasks);
   Result<OwnedMessage> CreateWorkerSession(const Message& request, const WorkerCall& call);
   Result<OwnedMessage> DeleteWorkerSession(const Message& request, const WorkerCall& call);
   Result<OwnedMessage> RegisterGraph(const Message& request, const WorkerCall& call);
@@ -138,6 +143,7 @@ class Worker {
   WorkerClients& peers_;
   ChannelManager& channels_;
   const ServiceLimits limits_;
+  TaskLinks links_;
   RpcStepTable steps_;
   StepCounter parts_;
   StepReports reports_;

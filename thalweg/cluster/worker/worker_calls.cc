@@ -12,6 +12,18 @@
 
 namespace thalweg {
 
+// What a master asks that places nodes by cost.
+TaskRates Worker::RatesTo(const std::vector<std::string>& tasks) {
+  TaskRates rates;
+  const Deadline end = Deadline::After(environment_->clock(), kMeasuringTime);
+  environment_->MeasureDevices(&rates.devices);
+  for (const std::string& task : tasks) {
+    const std::optional<LinkModel> link = links_.To(task, end);
+    if (link.has_value()) rates.links[task] = *link;
+  }
+  return rates;
+}
+
 Result<OwnedMessage> Worker::CleanupGraph(const Message& request, const WorkerCall&) {
   const int64_t id = request.GetInt(pb::CleanupGraphRequest::kStepId);
   steps_.Erase(id, Cancelled("step ", id, " has ended"));

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where nodes are placed by cost, links between tasks are measured: a large value stays on its side of a slow one, and a link over which
+nothing comes back is guessed (papers A3.2.1)."""
+import os
+import re
+import sys
+
+import pytest
+import thalweg as tf
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import faults
+
+FLOATS = 1024
+MASTER, PS, WORKER = (f"/job:{job}/replica:0/task:{task}/device:CPU:0" for job, task in (faults.TASKS[n] for n in ("master", "ps", "worker")))
+
+
+@pytest.fixture(name="cluster")
+def cluster_by_calls():
+    cluster = faults.Cluster()
+    yield cluster
+    cluster.close()
+
+
+def explained(cluster, word="+place_by_cost"):
+    """Why products of a large value that is made on the ps are where they are."""
+    config = tf.ConfigProto()
+    if word:
+        config.graph_options.rewrite_options.optimizers.append(word)
+    with tf.Graph().as_default() as graph:
+        with tf.device("/job:ps"):
+            large = tf.random_uniform([FLOATS, FLOATS], seed=1)
+        products = [tf.matmul(large, large + float(i)) for i in range(6)]
+        sums = [tf.reduce_sum(product) for product in products]
+        with tf.Session(cluster.target, graph=graph, config=config) as session:
+            session.run(sums)
+            return [session.explain_placement(product.op.name) for product in products]
+
+
+def places(texts):
+    return {re.match(r".* -> (\S+)", text)[1] for text in texts}
+
+
+def link(text, device):
+    """What is said of the link from the device to the chosen one: bytes a second, and whence that is known."""
+    found = re.search(rf"^ *{device}: .*; to the chosen one .*, ([\d.e+-]+) (k|M|G|T|)B/s \((\w+)\)$", text, re.MULTILINE)
+    assert found, text
+    return float(found[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[found[2]], found[3]
+
+
+def test_a_large_value_stays_on_its_side_of_a_slow_link(cluster):
+    for pair in (("master", "ps"), ("ps", "master"), ("ps", "worker"), ("worker", "ps")):
+        cluster.network[pair].rate = 5e5
+    slow = explained(cluster)
+    assert places(slow) == {PS}, slow
+    for device in (MASTER, WORKER):
+        rate, whence = link(slow[0], device)
+        assert whence == "measured" and rate < 1e7, slow[0]
+
+
+def test_a_link_that_gives_no_answer_is_guessed(cluster):
+    for pair in (("ps", "worker"), ("worker", "ps")):
+        cluster.network[pair].cut()
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.optimizers.append("+place_by_cost")
+    with tf.Graph().as_default() as graph:
+        with tf.device("/job:ps"):
+            large = tf.random_uniform([4])
+        tf.reduce_sum(large, name="sum")
+        with tf.Session(cluster.target, graph=graph, config=config) as session:
+            session.run("sum:0")
+            why = session.explain_placement("sum")
+    assert "-> " + PS in why, why
+    assert link(why, MASTER)[1] == "measured" and link(why, WORKER)[1] == "guessed", why
+
+
+def test_nothing_is_measured_for_who_does_not_ask(cluster):
+    assert not any("(measured)" in text or "(guessed)" in text for text in explained(cluster, word=None))
+
+
+def test_over_channels_of_one_host_tasks_share_the_work():
+    cluster = faults.Cluster(by_calls=False)
+    try:
+        fast = explained(cluster)
+    finally:
+        cluster.close()
+    assert len(places(fast)) > 1, fast
+    assert all("(measured)" in text and "(guessed)" not in text for text in fast), fast

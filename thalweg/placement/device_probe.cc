@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thalweg/placement/device_probe.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "thalweg/base/deadline.h"
+#include "thalweg/base/notification.h"
+#include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/machine/roof.h"
+
+namespace thalweg {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{100};         // with a device, in all
+constexpr std::chrono::milliseconds kLongCopy{2};           // after which no larger one follows
+constexpr int64_t kSizes[] = {64 << 10, 1 << 20, 4 << 20};  // bytes
+constexpr int kSmallCopies = 4;
+
+// What a device may still write to when nobody waits for it any more.
+struct CopyAnswer {
+  Result<Tensor> tensor = Internal("no answer");
+  Notification there;
+};
+
+Result<Tensor> AwaitCopy(const std::shared_ptr<CopyAnswer>& answer, Clock& clock, Deadline end) {
+  if (!answer->there.WaitUntil(clock, end)) return DeadlineExceeded("the device is silent");
+  return std::move(answer->tensor);
+}
+
+Device::CopyDone TellWhenDone(const std::shared_ptr<CopyAnswer>& answer) {
+  return [answer](Result<Tensor> tensor) {
+    answer->tensor = std::move(tensor);
+    answer->there.Notify();
+  };
+}
+
+// Seconds to the device and back.
+Result<double> RoundTrip(Device& device, const Tensor& bytes, Clock& clock, Deadline end) {
+  const Clock::TimePoint begin = clock.Now();
+  const auto there = std::make_shared<CopyAnswer>();
+  device.CopyFromHost(bytes, TellWhenDone(there));
+  ASSIGN_OR_RETURN(const Tensor copy, AwaitCopy(there, clock, end));
+  const auto back = std::make_shared<CopyAnswer>();
+  device.CopyToHost(copy, TellWhenDone(back));
+  RETURN_IF_ERROR(AwaitCopy(back, clock, end).status());
+  return std::chrono::duration<double>(clock.Now() - begin).count();
+}
+
+Result<Tensor> Zeros(Device& device, int64_t bytes) {
+  ASSIGN_OR_RETURN(Tensor tensor,
+                   Tensor::Allocate(device.host_allocator(), DType::kUint8, Shape{bytes}));
+  std::memset(tensor.mutable_raw_data(), 0, static_cast<size_t>(bytes));
+  return tensor;
+}
+
+}  // namespace
+
+Result<LinkModel> MeasureBus(Device& device, Clock& clock) {
+  const Deadline end = Deadline::After(clock, kPatience);
+  ASSIGN_OR_RETURN(const Tensor small, Zeros(device, 64));
+  double empty = std::numeric_limits<double>::infinity();
+  // The first one may make queues, and is the slowest.
+  for (int i = 0; i < kSmallCopies; ++i) {
+    ASSIGN_OR_RETURN(const double seconds, RoundTrip(device, small, clock, end));
+    empty = std::min(empty, seconds);
+  }
+  LinkModel bus{.latency = empty / 2, .source = RateSource::kMeasured};
+  for (const int64_t size : kSizes) {
+    ASSIGN_OR_RETURN(const Tensor bytes, Zeros(device, size));
+    // The first one also pays for pages that nobody has touched.
+    double seconds = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < 2; ++i) {
+      ASSIGN_OR_RETURN(const double one, RoundTrip(device, bytes, clock, end));
+      seconds = std::min(seconds, one);
+    }
+    const double moved = seconds - empty;
+    bus.bytes_per_second =
+        moved > 0 ? 2 * static_cast<double>(size) / moved : std::numeric_limits<double>::infinity();
+    if (seconds > std::chrono::duration<double>(kLongCopy).count()) break;
+  }
+  return bus;
+}
+
+const MeasuredRates::Processor* DeviceProbe::ProcessorOf(int threads) {
+  const auto kept = processors_.find(threads);
+  if (kept != processors_.end()) return &kept->second;
+  const Result<QuickRoof> roof = MeasureRoofQuickly(threads);
+  if (!roof.ok()) return nullptr;
+  return &(processors_[threads] = {.flops = roof->product, .bytes = roof->copy});
+}
+
+const LinkModel* DeviceProbe::BusOf(Device& device) {
+  const auto kept = buses_.find(device.full_name());
+  if (kept != buses_.end()) return &kept->second;
+  const Result<LinkModel> bus = MeasureBus(device, clock_);
+  if (!bus.ok()) return nullptr;
+  return &(buses_[device.full_name()] = *bus);
+}
+
+void DeviceProbe::Measure(const std::vector<std::unique_ptr<Device>>& devices, int threads,
+                          MeasuredRates* rates) {
+  MutexLock lock(mutex_);
+  for (const auto& device : devices) {
+    if (device->type() == kCpu) {
+      const MeasuredRates::Processor* const processor = ProcessorOf(threads);
+      if (processor != nullptr) rates->processors[device->full_name()] = *processor;
+    } else if (!device->host_addressable()) {
+      const LinkModel* const bus = BusOf(*device);
+      if (bus != nullptr) rates->buses[device->full_name()] = *bus;
+    }
+  }
+}
+
+}  // namespace thalweg

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeviceProbe: what the devices of this process can do, measured when somebody first asks, and
+// kept.
+//
+//   DeviceProbe probe(environment->clock());
+//   MeasuredRates rates;
+//   probe.Measure(environment->devices(), /*threads=*/2, &rates);
+//
+// Of CPUs what products and copies reach with so many threads (machine/roof.h, some 30 ms); of
+// devices whose memory the host cannot address the way there and back, some milliseconds each.
+// What such a device computes in a second is not measured.
+// Ownership: the clock outlives it; devices are used during a call only. A device that does not
+// answer keeps what its answer needs.
+// Threads: any; one measures at a time, the others wait for it.
+// Errors: none: what cannot be measured, within 100 ms of a device, is not there, and is tried
+// again by the next who asks.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thalweg/base/clock.h"
+#include "thalweg/base/mutex.h"
+#include "thalweg/placement/measured_rates.h"
+
+namespace thalweg {
+
+class DeviceProbe {
+ public:
+  explicit DeviceProbe(Clock& clock) : clock_(clock) {}
+
+  void Measure(const std::vector<std::unique_ptr<Device>>& devices, int threads,
+               MeasuredRates* rates) EXCLUDES(mutex_);
+
+ private:
+  const MeasuredRates::Processor* ProcessorOf(int threads) REQUIRES(mutex_);
+  const LinkModel* BusOf(Device& device) REQUIRES(mutex_);
+
+  Clock& clock_;
+  Mutex mutex_;
+  std::map<int, MeasuredRates::Processor> processors_ GUARDED_BY(mutex_);  // by threads
+  std::map<std::string, LinkModel> buses_ GUARDED_BY(mutex_);              // by full name
+};
+
+// The way between the host and a device, by copies there and back: small ones, then larger ones
+// while these take no more than milliseconds. An error where the device gives one, or is silent.
+Result<LinkModel> MeasureBus(Device& device, Clock& clock);
+
+}  // namespace thalweg
