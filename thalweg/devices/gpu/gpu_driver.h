@@ -3,7 +3,7 @@
 // queue of launches and copies. Everything above it is the same for both.
 //
 //   const GpuBuffer buffer = driver->MakeBuffer(1 << 20);
-//   driver->Write(bytes, {buffer, 0}, sizeof bytes, {}, [](int error) {});
+//   driver->Write(bytes, {buffer, 0}, size, GpuReaders::kQueued, [](int error) {});
 //   const int error = driver->Finish();
 //   if (error != 0) return driver->ErrorOf("wait", error, true);
 //

@@ -60,7 +60,7 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1)))
 void group(__global const T* xb, ulong x0, __global T* yb, ulong y0, uint count, uint parts,
            uint part_size, float scale, Walk w) {
   __local T partial[128];
-  const uint item = get_local_id(0), o = get_group_id(1), part = get_group_id(0);
+  const uint item = get_local_id(0), o = get_group_id(0) / parts, part = get_group_id(0) % parts;
   __global const T* x = xb + x0 + kept_place(&w, o);
   const uint begin = part * part_size, end = min(begin + part_size, count);
   T all = FIRST;
@@ -173,7 +173,7 @@ Status GpuReduction::Run(GpuDevice& device, const Tensor& x, const Dims& axes,
   launch.Add(x).Add(sums).Value(count).Value(parts).Value(part_size);
   launch.Value(parts > 1 ? 1.0f : scale).Value(walk);
   RETURN_IF_ERROR(
-      queue.Run(launch, {size_t{parts} * kGroupItems, outputs, 1}, {kGroupItems, 1, 1}));
+      queue.Run(launch, {size_t{parts} * outputs * kGroupItems, 1, 1}, {kGroupItems, 1, 1}));
   if (parts == 1) return OkStatus();
   ReduceWalk rest;
   rest.rank = rest.kept_rank = 1;

@@ -46,7 +46,7 @@ float sum_of_exp(__global const float* x, uint size, float most, IN_LOCAL float*
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void softmax(__global const float* xb, ulong x0, __global float* yb, ulong y0, uint size, uint of_log) {
   __local float scratch[64];
-  const ulong row = get_group_id(1);
+  const ulong row = get_group_id(0);
   __global const float* x = xb + x0 + row * size;
   __global float* y = yb + y0 + row * size;
   const float most = row_max(x, size, scratch);
@@ -60,7 +60,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void cross_entropy(__global const float* xb, ulong x0, __global const float* lb, ulong l0,
                    __global float* sb, ulong s0, __global float* gb, ulong g0, uint size) {
   __local float scratch[64];
-  const ulong row = get_group_id(1);
+  const ulong row = get_group_id(0);
   __global const float* x = xb + x0 + row * size;
   __global const float* label = lb + l0 + row * size;
   __global float* gradient = gb + g0 + row * size;
@@ -81,7 +81,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1)))                        
 void NAME(__global const float* xb, ulong x0, __global const LABEL* lb, ulong l0,                 \
           __global float* sb, ulong s0, __global float* gb, ulong g0, uint size) {                \
   __local float scratch[64];                                                                      \
-  const ulong row = get_group_id(1);                                                              \
+  const ulong row = get_group_id(0);                                                              \
   __global const float* x = xb + x0 + row * size;                                                 \
   __global float* gradient = gb + g0 + row * size;                                                \
   const LABEL label = lb[l0 + row];                                                               \
@@ -96,9 +96,9 @@ SPARSE(sparse_int, int)
 SPARSE(sparse_long, long)
 )";
 
-// One group a row; more rows than a dimension of the work may have are no case of 2^31 elements.
+// One group a row, in the dimension that has the most on all devices.
 Status RunRows(GpuQueue& queue, const GpuLaunch& launch, int64_t rows) {
-  return queue.Run(launch, {kRowItems, static_cast<size_t>(rows), 1}, {kRowItems, 1, 1});
+  return queue.Run(launch, {kRowItems * static_cast<size_t>(rows), 1, 1}, {kRowItems, 1, 1});
 }
 
 class SoftmaxGpu : public Kernel {

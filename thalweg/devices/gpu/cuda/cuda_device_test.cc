@@ -118,7 +118,7 @@ TEST_F(CudaDeviceTest, WhoAsksForAGpuHasItByCudaAndOpensNoOpenCl) {
             "many");
 }
 
-// A launch sees the copy in front of it, a copy what was launched before, whichever stream it takes.
+// A launch sees the copy in front of it, a copy what was launched before, whatever its stream.
 TEST_F(CudaDeviceTest, StreamsWaitForEachOther) {
   for (const int64_t n : {3, 70000, 3000000}) {
     Tensor x = There(Count(n));
@@ -151,7 +151,7 @@ TEST_F(CudaDeviceTest, ACopyToTheHostHasWhatWasLaunchedBeforeIt) {
   EXPECT_EQ(back->flat<float>()[999], 2 * 999.0f);
 }
 
-// Kernels of the CPU behind one of the card's wait for a copy where they are called, also in `done`.
+// A kernel of the CPU behind one of the card's waits for a copy where it is called, also in `done`.
 TEST_F(CudaDeviceTest, WhatIsCalledWhenACopyEndsMayWaitForAnother) {
   const Tensor x = There(Count(10)), y = There(Count(20));
   Notification ended;

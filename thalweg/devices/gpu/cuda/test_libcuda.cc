@@ -235,6 +235,11 @@ void FakeCuda::Queue(void* stream, std::function<void()> work) {
 #define CUDA extern "C" FAKE_CUDA_EXPORT int
 
 CUDA cuInit(unsigned) { return Refuses("cuInit", false); }
+// NVRTC asks for tables of the driver's own, and does without.
+CUDA cuGetExportTable(const void** table, const void*) {
+  *table = nullptr;
+  return kNotFound;
+}
 CUDA cuDriverGetVersion(int* version) {
   *version = 12040;
   return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libcuda.so.1 of the tests, which a test binary is linked with, so that dlopen finds it: one card
+// A libcuda.so.1 of the tests: what a test binary is linked with, dlopen finds. It is one card
 // without hardware. Its memory is none of the host's: an address says where, and only copies and
 // the launches of known kernels reach what is there. Streams are threads that work in order, so
 // that what does not wait for another stream runs too early. What the driver would refuse, it does:

@@ -12,7 +12,6 @@
 #include "thalweg/devices/gpu/gpu_factory.h"
 #include "thalweg/devices/gpu/gpu_kernel.h"
 #include "thalweg/devices/gpu/opencl/opencl_driver.h"
-#include "thalweg/testing/device_conformance.h"
 
 namespace thalweg {
 namespace {
@@ -27,11 +26,6 @@ Result<std::vector<std::unique_ptr<Device>>> MakeAsked(const DeviceRequest& requ
   asked.device_count = {{"GPU", 1}};
   return MakeOpenClDevices(asked);
 }
-
-class OpenClConformance : public ::testing::TestWithParam<DeviceCheck> {};
-TEST_P(OpenClConformance, Holds) { CheckDevice({.factory = MakeAsked}, GetParam()); }
-INSTANTIATE_TEST_SUITE_P(All, OpenClConformance, ::testing::ValuesIn(DeviceChecks()),
-                         DeviceCheckName);
 
 class OpenClDeviceTest : public ::testing::Test {
  protected:
