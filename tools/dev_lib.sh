@@ -106,6 +106,7 @@ dev_setup() {
     tests) dev_setup core; install_packages tests ;;
     lint) dev_setup tests; install_packages lint; make_venv .venvs/lint python/requirements-lint.txt ;;
     fuzz | ucx | opencl) dev_setup tests; install_packages "$1" ;;
+    cuda) dev_setup tests; make_venv .venvs/cuda python/requirements-cuda.txt ;;
     failures) dev_setup tests; install_packages failures || say "rows between hosts need iproute2: they will be played without" ;;
     cluster) dev_setup tests; install_packages cluster; make_venv .venvs/cluster python/requirements-cluster.txt ;;
     peers) dev_setup tests; make_venv .venvs/peers python/requirements-peers.txt optional ;;
@@ -259,6 +260,24 @@ dev_opencl() {
   counted "the OpenCL device" --min $least -- build/release/bin/opencl_test --gtest_filter="*${1:-}*"
   counted "sessions on the OpenCL device" --min $least -- build/release/bin/opencl_session_test --gtest_filter="*${1:-}*"
   with_package counted "programs on the OpenCL device" --min $least -- $python -m pytest -q -p no:cacheprovider -k "${1:-}" tests/opencl
+}
+
+dev_cuda() {
+  at_most cuda 1 "$@"
+  dev_setup cuda
+  build release devices_cuda_test cuda_test cuda_card_test
+  local least=1 nvrtc
+  [[ -z ${1:-} ]] || least=0
+  nvrtc=$(echo "$PWD"/.venvs/cuda/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib)
+  counted "the CUDA device on a driver of the tests" --min $least -- build/release/bin/devices_cuda_test --gtest_filter="*${1:-}*"
+  LD_LIBRARY_PATH=$nvrtc${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+    counted "kernels that NVRTC compiles" --min $least -- build/release/bin/cuda_test --gtest_filter="*${1:-}*"
+  if $python -c 'import ctypes; ctypes.CDLL("libcuda.so.1")' 2>/dev/null; then
+    LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$nvrtc \
+      counted "kernels on the card" --min $least -- build/release/bin/cuda_card_test --gtest_filter="*${1:-}*"
+  else
+    say "no driver of NVIDIA's here: nothing was run on a card"
+  fi
 }
 
 dev_pythons() {

@@ -62,12 +62,12 @@ _temporary = []
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: object = None) -> bool:
-    """Whether this process has a GPU; none is CUDA's, so none has what is asked of one."""
+    """Whether this process has a GPU; none is built for CUDA, so none has what is asked of one."""
     return not cuda_only and min_cuda_compute_capability is None and gpu_device_name() != ""
 
 
 def is_built_with_cuda() -> bool:
-    """Whether this can use CUDA or ROCm: no; GPUs are OpenCL's."""
+    """Whether kernels of CUDA or ROCm are built in: no; those of GPUs are compiled when they are needed."""
     return False
 
 

@@ -5,7 +5,7 @@
 #include "thalweg/cluster/transport/inproc_listeners.h"
 #include "thalweg/devices/cpu/cpu_device.h"
 #include "thalweg/devices/fake/fake_device.h"
-#include "thalweg/devices/opencl/opencl_factory.h"
+#include "thalweg/devices/gpu/gpu_factory.h"
 
 namespace thalweg {
 
@@ -18,7 +18,7 @@ Registries MakeRegistries() {
   RegisterAllOps(*registries.ops);
   RegisterAllCpuKernels(*registries.kernels);
   api::AddHostFunctionKernels(*registries.kernels);
-  registries.devices = {MakeCpuDevices, MakeFakeDevices, MakeOpenClDevices};
+  registries.devices = {MakeCpuDevices, MakeFakeDevices, MakeGpuDevices};
   static const auto inproc = std::make_shared<InprocListeners>();  // of the process
   registries.inproc = inproc;
   return registries;

@@ -150,9 +150,10 @@ void ExamineLibrary(const Examined& examined, Findings* found) {
       examined.devices, [](const ExaminedDevice& device) { return device.type == "GPU"; });
   if (!examined.machine.cards.empty() && !has_gpu) {
     found->Note(StrCat("there is a card, ", examined.machine.cards.front(),
-                       ", and no device for it: no OpenCL driver was found that runs it"),
-                "install the OpenCL driver of its maker and ocl-icd-libopencl1 (clinfo shows what "
-                "is found)");
+                       ", and no device for it: no CUDA or OpenCL driver was found that runs it"),
+                "install its maker's driver: of NVIDIA with NVRTC (pip install "
+                "nvidia-cuda-nvrtc-cu12), of others OpenCL's and ocl-icd-libopencl1 (clinfo shows "
+                "what is found)");
   }
 }
 

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA device on the driver, the compiler and the cuBLAS of the tests (test_libcuda.h).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <thread>
+
+#include "thalweg/base/notification.h"
+#include "thalweg/base/test_temporary_directory.h"
+#include "thalweg/devices/gpu/cuda/cuda_driver.h"
+#include "thalweg/devices/gpu/cuda/test_libcuda.h"
+#include "thalweg/devices/gpu/gpu_device.h"
+#include "thalweg/devices/gpu/gpu_factory.h"
+#include "thalweg/devices/gpu/gpu_kernel.h"
+#include "thalweg/testing/device_conformance.h"
+
+namespace thalweg {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Result<std::vector<std::unique_ptr<Device>>> MakeAskedCuda(const DeviceRequest& request) {
+  DeviceRequest asked = request;
+  asked.device_count = {{"GPU", 1}};
+  return MakeCudaDevices(asked);
+}
+
+class CudaConformance : public ::testing::TestWithParam<DeviceCheck> {};
+TEST_P(CudaConformance, Holds) { CheckDevice({.factory = MakeAskedCuda}, GetParam()); }
+INSTANTIATE_TEST_SUITE_P(All, CudaConformance, ::testing::ValuesIn(DeviceChecks()),
+                         DeviceCheckName);
+
+constexpr const char* kTwiceSource = R"(
+__kernel void twice(__global const float* xb, ulong x0, __global float* yb, ulong y0, uint n) {
+  const uint i = get_global_id(0);
+  if (i < n) yb[y0 + i] = 2 * xb[x0 + i];
+})";
+
+class CudaDeviceTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Open(""); }
+  // What is on the card goes with the device.
+  void TearDown() override {
+    fake.Mend();
+    opened = Internal("closed");
+    EXPECT_EQ(fake.live(), 0);
+    EXPECT_EQ(fake.copies_of_pageable_memory(), 0);
+  }
+  void Open(const std::string& cache) {
+    opened = MakeAskedCuda(
+        {.job = "localhost", .host_allocator = MakeCpuAllocator(kLimit), .cache_directory = cache});
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    device = static_cast<GpuDevice*>(opened->front().get());
+  }
+  using Copy = void (Device::*)(const Tensor&, Device::CopyDone);
+  Result<Tensor> Copied(Copy copy, const Tensor& tensor) {
+    Result<Tensor> copied = Internal("not yet");
+    Notification ended;
+    (device->*copy)(tensor, [&](Result<Tensor> result) {
+      copied = std::move(result);
+      ended.Notify();
+    });
+    ended.Wait();
+    return copied;
+  }
+  Tensor There(const Tensor& tensor) { return *Copied(&Device::CopyFromHost, tensor); }
+  Result<Tensor> Back(const Tensor& tensor) { return Copied(&Device::CopyToHost, tensor); }
+  // y = 2 x, queued.
+  Result<Tensor> Twice(const Tensor& x) {
+    ASSIGN_OR_RETURN(const GpuFunction kernel, device->programs().Find(kTwiceSource, "twice"));
+    ASSIGN_OR_RETURN(const Tensor y, device->Allocate(DType::kFloat, x.shape()));
+    const auto n = static_cast<uint32_t>(x.num_elements());
+    GpuLaunch launch(kernel);
+    launch.Add(x).Add(y).Value(n);
+    RETURN_IF_ERROR(RunLine(device->queue(), launch, n));
+    return y;
+  }
+  static Tensor Count(int64_t n) {
+    std::vector<float> values(static_cast<size_t>(n));
+    std::iota(values.begin(), values.end(), 0.0f);
+    return Tensor::Of<float>(values, Shape{n});
+  }
+
+  static constexpr int64_t kLimit = int64_t{64} << 20;
+  FakeCuda& fake = FakeCuda::Get();
+  Result<std::vector<std::unique_ptr<Device>>> opened = Internal("not yet");
+  GpuDevice* device = nullptr;
+};
+
+TEST_F(CudaDeviceTest, ACardIsDescribed) {
+  const GpuTraits& traits = device->traits();
+  EXPECT_EQ(traits.ToString(), "CUDA device 'Fake card'");
+  EXPECT_EQ(traits.version, "compute capability 8.0");
+  EXPECT_EQ(traits.driver, "CUDA 12.4");
+  EXPECT_EQ(traits.units, 108);
+  EXPECT_FALSE(traits.IsProcessor());
+  EXPECT_EQ(device->allocator().Stats().limit, (int64_t{256} << 20) / 16 * 15);
+}
+
+TEST_F(CudaDeviceTest, WhoAsksForAGpuHasItByCudaAndOpensNoOpenCl) {
+  opened = MakeGpuDevices({.job = "localhost",
+                           .device_count = {{"GPU", 1}},
+                           .host_allocator = MakeCpuAllocator(kLimit)});
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  ASSERT_EQ(opened->size(), 1);
+  EXPECT_EQ(static_cast<GpuDevice&>(*opened->front()).traits().api, "CUDA");
+  EXPECT_TRUE(
+      MakeGpuDevices({.job = "localhost", .host_allocator = MakeCpuAllocator(kLimit)})->empty());
+  const Status many = MakeCudaDevices({.job = "localhost",
+                                       .device_count = {{"GPU", 2}},
+                                       .host_allocator = MakeCpuAllocator(kLimit)})
+                          .status();
+  EXPECT_EQ(many.message(),
+            "2 devices of type GPU are asked for, CUDA has 1 on this machine: ask for at most so "
+            "many");
+}
+
+// A launch sees the copy in front of it, a copy what was launched before, whatever its stream.
+TEST_F(CudaDeviceTest, StreamsWaitForEachOther) {
+  for (const int64_t n : {3, 70000, 3000000}) {
+    Tensor x = There(Count(n));
+    for (int i = 0; i < 20; ++i) {
+      const Result<Tensor> y = Twice(x);
+      ASSERT_TRUE(y.ok()) << y.status().ToString();
+      const Result<Tensor> back = Back(*y);
+      ASSERT_TRUE(back.ok()) << back.status().ToString();
+      EXPECT_EQ(back->flat<float>()[static_cast<size_t>(n - 1)], 2 * static_cast<float>(n - 1));
+      x = There(Count(n));  // a block that was read is given out again
+    }
+  }
+}
+
+TEST_F(CudaDeviceTest, ACopyToTheHostHasWhatWasLaunchedBeforeIt) {
+  Tensor x = There(Count(1000));
+  ASSERT_TRUE(Back(x).ok());  // all is there
+  fake.Hold(true);
+  const Tensor y = *Twice(x);
+  Notification ended;
+  Result<Tensor> back = Internal("not yet");
+  device->CopyToHost(y, [&](Result<Tensor> copied) {
+    back = std::move(copied);
+    ended.Notify();
+  });
+  EXPECT_FALSE(ended.HasBeenNotified());
+  fake.Hold(false);
+  ended.Wait();
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->flat<float>()[999], 2 * 999.0f);
+}
+
+// A kernel of the CPU behind one of the card's waits for a copy where it is called, also in `done`.
+TEST_F(CudaDeviceTest, WhatIsCalledWhenACopyEndsMayWaitForAnother) {
+  const Tensor x = There(Count(10)), y = There(Count(20));
+  Notification ended;
+  device->CopyToHost(x, [&](const Result<Tensor>& copied) {
+    EXPECT_TRUE(copied.ok());
+    EXPECT_TRUE(Back(y).ok());
+    ended.Notify();
+  });
+  ended.Wait();
+}
+
+TEST_F(CudaDeviceTest, UploadsStandInTheQueueWhateverTheirSize) {
+  for (const int64_t n : {10, 65536, 65537, 5000000}) {
+    const Result<Tensor> x = Uploaded(*device, Count(n));
+    ASSERT_TRUE(x.ok());
+    const Result<Tensor> back = Back(*Twice(*x));
+    ASSERT_TRUE(back.ok());
+    EXPECT_EQ(back->flat<float>()[static_cast<size_t>(n - 1)], 2 * static_cast<float>(n - 1));
+  }
+}
+
+TEST_F(CudaDeviceTest, CallsFromManyThreadsKeepTheirArguments) {
+  std::vector<std::thread> threads;
+  std::vector<Tensor> results(4);
+  for (size_t t = 0; t < results.size(); ++t) {
+    threads.emplace_back([&, t] {
+      const Tensor x =
+          There(Tensor::Of<float>(std::vector<float>(1000, float(t + 1)), Shape{1000}));
+      for (int i = 0; i < 50; ++i) results[t] = *Twice(x);
+      results[t] = *Back(results[t]);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t t = 0; t < results.size(); ++t) {
+    EXPECT_THAT(results[t].flat<float>(), Each(2 * float(t + 1)));
+  }
+}
+
+TEST_F(CudaDeviceTest, ProductsOfTheLibraryAreThoseOfRows) {
+  ASSERT_TRUE(device->has_products());
+  const Tensor a = There(Tensor::Of<float>(std::vector<float>{1, 2, 3, 4, 5, 6}, Shape{2, 3}));
+  const Tensor at = There(Tensor::Of<float>(std::vector<float>{1, 4, 2, 5, 3, 6}, Shape{3, 2}));
+  const Tensor b =
+      There(Tensor::Of<float>(std::vector<float>{1, 0, 2, 1, 0, 1, 1, 3, 2, 0, 0, 1}, Shape{3, 4}));
+  const Tensor bt =
+      There(Tensor::Of<float>(std::vector<float>{1, 0, 2, 0, 1, 0, 2, 1, 0, 1, 3, 1}, Shape{4, 3}));
+  for (const bool transpose_a : {false, true}) {
+    for (const bool transpose_b : {false, true}) {
+      const Tensor c = *device->Allocate(DType::kFloat, Shape{2, 4});
+      const GpuProduct product = {
+          .m = 2, .n = 4, .k = 3, .transpose_a = transpose_a, .transpose_b = transpose_b};
+      ASSERT_TRUE(
+          device->queue().Multiply(product, transpose_a ? at : a, transpose_b ? bt : b, c).ok());
+      EXPECT_THAT(Back(c)->flat<float>(), ElementsAre(7, 2, 4, 10, 16, 5, 13, 25));
+    }
+  }
+  // Two by one factor that is shared.
+  const Tensor pair = There(
+      Tensor::Of<float>(std::vector<float>{1, 2, 3, 4, 5, 6, 2, 4, 6, 8, 10, 12}, Shape{2, 2, 3}));
+  const Tensor c = *device->Allocate(DType::kFloat, Shape{2, 2, 4});
+  const GpuProduct product = {.count = 2, .m = 2, .n = 4, .k = 3, .step_a = 6, .step_b = 0};
+  ASSERT_TRUE(device->queue().Multiply(product, pair, b, c).ok());
+  EXPECT_THAT(Back(c)->flat<float>(),
+              ElementsAre(7, 2, 4, 10, 16, 5, 13, 25, 14, 4, 8, 20, 32, 10, 26, 50));
+}
+
+TEST_F(CudaDeviceTest, AKernelThatDoesNotCompileNamesTheDeviceAndTheFault) {
+  const Status status = device->programs().Find("__kernel void f() { nonsense; }", "f").status();
+  EXPECT_EQ(status.code(), Code::kInternal);
+  EXPECT_THAT(status.message(), HasSubstr("CUDA device 'Fake card' (CUDA 12.4)"));
+  EXPECT_THAT(status.message(), HasSubstr("identifier \"nonsense\" is undefined"));
+}
+
+TEST_F(CudaDeviceTest, AnImageOfAnotherDriverNamesTheRemedy) {
+  fake.Fail("cuModuleLoadData", 222);
+  EXPECT_THAT(device->programs().Find(kTwiceSource, "twice").status().message(),
+              HasSubstr("is NVRTC newer than the driver?"));
+}
+
+TEST_F(CudaDeviceTest, NoMemoryIsToldWithSizeAndLimit) {
+  const Status large = device->Allocate(DType::kFloat, Shape{100 << 20}).status();
+  EXPECT_EQ(large.code(), Code::kResourceExhausted);
+  fake.Fail("cuMemAlloc_v2", 2, true);
+  const Status refused = device->Allocate(DType::kFloat, Shape{8 << 20}).status();
+  EXPECT_EQ(refused.code(), Code::kResourceExhausted);
+  fake.Mend();
+  EXPECT_TRUE(device->Allocate(DType::kFloat, Shape{8 << 20}).ok());
+}
+
+TEST_F(CudaDeviceTest, MoreGroupsThanADimensionHasAreLeftToOthers) {
+  const Tensor x = There(Count(3));
+  GpuLaunch launch(*device->programs().Find(kTwiceSource, "twice"));
+  launch.Add(x).Add(x).Value(uint32_t{3});
+  const Status status = device->queue().Run(launch, {1, 65536, 1}, {1, 1, 1});
+  EXPECT_EQ(status.code(), Code::kUnimplemented);
+  EXPECT_THAT(status.message(), HasSubstr("runs up to 65535 groups"));
+  EXPECT_TRUE(Back(x).ok()) << "the device goes on";
+}
+
+TEST_F(CudaDeviceTest, ALostCardIsUnavailableForGoodAndTheNextOneWorks) {
+  const Tensor x = There(Count(3));
+  fake.Break(700);
+  const Status copied = Back(x).status();
+  EXPECT_EQ(copied.code(), Code::kUnavailable);
+  EXPECT_THAT(copied.message(), HasSubstr("/device:GPU:0 is lost"));
+  EXPECT_THAT(copied.message(), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
+  fake.Mend();
+  EXPECT_EQ(Twice(x).status().code(), Code::kUnavailable);
+  EXPECT_FALSE(WhyLost(*device).ok());
+  Open("");
+  EXPECT_THAT(Back(*Twice(There(Count(3))))->flat<float>(), ElementsAre(0, 2, 4));
+}
+
+// Whatever call fails: a word, nothing that hangs, nothing that leaks (TearDown).
+TEST_F(CudaDeviceTest, EveryCallMayFail) {
+  for (const char* call :
+       {"cuMemAlloc_v2", "cuMemAllocHost_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2",
+        "cuStreamWaitEvent", "cuEventCreate", "cuEventRecord", "cuEventSynchronize",
+        "cuModuleLoadData", "cuLaunchKernel", "cuStreamCreate"}) {
+    SCOPED_TRACE(call);
+    for (const int64_t n : {int64_t{10}, int64_t{3000000}}) {
+      Open("");
+      fake.Fail(call, 2, true);
+      const Status status = [&] {
+        ASSIGN_OR_RETURN(const Tensor x, Copied(&Device::CopyFromHost, Count(n)));
+        ASSIGN_OR_RETURN(const Tensor y, Twice(x));
+        return Back(y).status();
+      }();
+      EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.ToString();
+      fake.Mend();
+    }
+  }
+  fake.Fail("cuDevicePrimaryCtxRetain", 2);
+  const Status status =
+      MakeAskedCuda({.job = "localhost", .host_allocator = MakeCpuAllocator(kLimit)}).status();
+  EXPECT_THAT(status.message(), HasSubstr("CUDA device 'Fake card' cannot be used"));
+}
+
+TEST_F(CudaDeviceTest, TrimGivesUnusedMemoryBackAndTensorsOutliveTheDevice) {
+  Tensor kept = There(Tensor::Vector<float>({1, 2, 3}));
+  { const Tensor large = *device->Allocate(DType::kFloat, Shape{8 << 20}); }
+  const int64_t before = device->allocator().Stats().bytes_kept;
+  device->allocator().Trim();
+  EXPECT_LT(device->allocator().Stats().bytes_kept, before);
+  EXPECT_THAT(Back(kept)->flat<float>(), ElementsAre(1, 2, 3));
+  opened->clear();
+  EXPECT_GT(fake.live(), 0);
+  kept = Tensor();
+  EXPECT_EQ(fake.live(), 0);
+}
+
+TEST_F(CudaDeviceTest, ABinaryIsReadByTheNextDevice) {
+  const TemporaryDirectory folder;
+  Open(folder.path());
+  ASSERT_TRUE(device->programs().Find(kTwiceSource, "twice").ok());
+  EXPECT_EQ(device->programs().compiled(), 1);
+  Open(folder.path());
+  ASSERT_TRUE(device->programs().Find(kTwiceSource, "twice").ok());
+  EXPECT_EQ(device->programs().compiled(), 0);
+}
+
+TEST(CudaCompilerTest, ACardHasItsOwnCodeOrThatOfTheNewestBeforeIt) {
+  const Result<const CudaCompiler*> compiler = CudaCompiler::Load(12);
+  ASSERT_TRUE(compiler.ok());
+  EXPECT_EQ((*compiler)->TargetFor("x", 80)->ToOption(), "--gpu-architecture=sm_80");
+  EXPECT_EQ((*compiler)->TargetFor("x", 89)->ToOption(), "--gpu-architecture=compute_80");
+  const Status old = (*compiler)->TargetFor("Tesla", 35).status();
+  EXPECT_EQ(old.code(), Code::kFailedPrecondition);
+  EXPECT_EQ(old.message(),
+            "CUDA device 'Tesla' has compute capability 3.5, NVRTC 12.4 compiles for 5.2 and "
+            "later: install an older NVRTC, and name its folder in LD_LIBRARY_PATH");
+}
+
+}  // namespace
+}  // namespace thalweg
