@@ -175,7 +175,7 @@ TEST_F(CommandFolder, TraceOfALoopThatIsLongerThanWhatIsKept) {
   ASSERT_EQ(Run("trace summary " + Path("loop.pb")), 0) << output;
   EXPECT_THAT(output, ContainsRegex("nodes on 1 device\nnot there: the first [0-9.]+ .?s, [0-9]+ "
                                     "executions of /job:localhost/replica:0/task:0/device:CPU:0"));
-  EXPECT_THAT(output, HasSubstr("The newest is kept"));
+  EXPECT_THAT(output, HasSubstr("A traced step keeps its newest"));
   ASSERT_EQ(Run("trace summary --json " + Path("loop.pb")), 0) << output;
   const auto summary = nlohmann::json::parse(output.substr(output.find('{')));
   const auto kept = summary.at("nodes").get<int64_t>();

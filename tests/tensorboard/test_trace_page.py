@@ -287,7 +287,7 @@ def test_shares_without_a_processor_are_exact(chromium, tmp_path):
 def test_the_beginning_that_is_not_there_is_said(chromium, tmp_path):
     step = trace_files.Step().node(PS, "v", "Const()", 0, 100).node(WORKER, "y", "MatMul()", 5000, 6000).left_out(4000, 12_345_678)
     show(chromium, trace_files.page_of([step.write(tmp_path / "step.pb")], tmp_path / "step.html"))
-    chromium.wait_for_text("Not there: the first 4.00 ms, 12,345,678 executions of nodes of worker/0 CPU:0.", "The newest is kept")
+    chromium.wait_for_text("Not there: the first 4.00 ms, 12,345,678 executions of nodes of worker/0 CPU:0.", "A traced step keeps its newest")
     assert chromium.run("Array.from({length: app.trace.size}, (_, i) => app.trace.name(i))") == ["y"]
 
 

@@ -15,9 +15,9 @@ constexpr size_t kMostNamed = 3;
 void Note(Trace* trace, const TraceLeftOut& left) {
   const std::string& device = trace->devices[left.device].name;
   if (left.executions == 0) {
-    trace->notes.push_back(StrCat(device, ": ", CountWords(left.transfers),
-                                  " values that it received are not among those that are told, ",
-                                  "the first of the step; as much is kept as there is room for."));
+    trace->notes.push_back(StrCat(device, ": of the values that it received the first ",
+                                  CountWords(left.transfers),
+                                  " are not there. A traced step keeps its newest."));
     return;
   }
   std::string named;
@@ -26,14 +26,15 @@ void Note(Trace* trace, const TraceLeftOut& left) {
     named += StrCat(i == 0 ? ", of " : ", ", trace->texts[name], " (", CountWords(executions), ")");
   }
   if (left.nodes.size() > kMostNamed) {
-    named += StrCat(" and ", CountWords(static_cast<int64_t>(left.nodes.size() - kMostNamed)),
-                    " other nodes");
+    const size_t others = left.nodes.size() - kMostNamed;
+    named += StrCat(" and ", CountWords(static_cast<int64_t>(others)), " other node",
+                    others == 1 ? "" : "s");
   }
   trace->notes.push_back(StrCat(
       device, ": the first ", DurationWords(left.until - left.begin), " of step ", left.step,
       " are not there, ", CountWords(left.executions), " executions of nodes", named,
-      ". The newest is kept, as there is room for; what other devices did then is left out, ",
-      "too", trace->memory.empty() ? "." : "; values made then that still live are no node's."));
+      ". A traced step keeps its newest; what other devices did in that time is left out, too",
+      trace->memory.empty() ? "." : "; values made then that still live are no node's."));
 }
 
 }  // namespace

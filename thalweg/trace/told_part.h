@@ -2,7 +2,7 @@
 // CutToTold: of steps whose recording has left out the beginning on some device, takes away what
 // others tell of that time, so that nobody seems to have waited, or to have worked alone, then.
 //
-//   if (CutToTold(&trace)) SortSpans(&trace);
+//   if (CutToTold(&trace)) { ... spans have changed: put in order again ... }
 //   if (const TraceLeftOut* left = LeftOutOf(trace, 0)) Use(left->until);
 //
 // What still ran at the moment from which all is told begins there.

@@ -55,7 +55,7 @@ TEST(ToldPartTest, WhatOthersDidBeforeGoesToo) {
   EXPECT_THAT(trace->notes,
               Contains(AllOf(HasSubstr(kWorker + ": the first 1.00 ms of step 0 are not there, "
                                                  "12,007 executions of nodes, of a (10,000), b "
-                                                 "(2,000), c (5) and 1 other nodes."),
+                                                 "(2,000), c (5) and 1 other node."),
                              Not(HasSubstr("values made then")))));
   // Nobody waits where nothing is told.
   const TraceSummary summary = Summarize(*trace, 0);

@@ -4,7 +4,8 @@
 //   readColumn("gap", starts, true);
 //
 // Of spans, by place: gap (signed: from the end of the one before in its row, or from 0), time, label, waited, bytes, cause (signed:
-// the place of the cause less its own; 0: not known). All times are nanoseconds. What was read leaves the page.
+// the place of the cause less its own; 0: not known). Of times without a processor: switch-place, switch-gap, switch-time (Switches).
+// All times are nanoseconds. What was read leaves the page.
 "use strict";
 
 function readJson(id) {
