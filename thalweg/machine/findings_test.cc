@@ -125,7 +125,7 @@ TEST_F(OneFindingTest, Components) {
 
 TEST_F(OneFindingTest, ACardWithoutADriver) {
   examined.machine.cards = {"/dev/nvidia0"};
-  Expect(FindingKind::kNote, "/dev/nvidia0", "OpenCL driver");
+  Expect(FindingKind::kNote, "/dev/nvidia0", "NVRTC");
   examined.devices.push_back({"/device:GPU:0", "GPU"});
   EXPECT_TRUE(Examine(examined).empty());
 }

@@ -33,9 +33,10 @@ Candidate Of(const Api& api, const Choice& choice, std::string cache) {
 
 Status AddCuda(Candidates* candidates) {
   ASSIGN_OR_RETURN(const CudaApi* cuda, CudaApi::Load());
+  ASSIGN_OR_RETURN(const std::vector<CudaChoice> choices, FindCudaDevices(*cuda));
+  if (choices.empty()) return OkStatus();
   // Without a compiler none of them is of use.
   RETURN_IF_ERROR(CudaCompiler::Load(cuda->major()).status());
-  ASSIGN_OR_RETURN(const std::vector<CudaChoice> choices, FindCudaDevices(*cuda));
   for (const CudaChoice& choice : choices) {
     candidates->push_back(Of<CudaDriver>(*cuda, choice, "/cuda"));
   }
@@ -124,26 +125,26 @@ Result<Devices> MakeOf(Candidates there, std::string_view api, const DeviceReque
 
 Result<Devices> MakeGpuDevices(const DeviceRequest& request) {
   if (CountOf(request) <= 0) return Devices();
+  const size_t needed = NeededOf(request);
   Candidates there;
   const Status cuda = AddCuda(&there);
   const size_t of_cuda = there.size();
-  Status opencl;
-  if (there.size() < NeededOf(request)) {
-    opencl = AddOpenCl(of_cuda > 0, &there);
+  if (of_cuda < needed) {
+    const Status opencl = AddOpenCl(of_cuda > 0, &there);
+    // NVIDIA's cards are here and cannot be used: processors are not what was asked for.
+    const auto cards = std::ranges::count_if(
+        there, [](const Candidate& candidate) { return !candidate.traits.IsProcessor(); });
+    const bool is_unusable = cuda.code() == Code::kFailedPrecondition;
+    if (is_unusable && static_cast<size_t>(cards) < needed) return cuda;
     if (!opencl.ok() && of_cuda == 0) {
       return Status(opencl.code(), StrCat("no device of type GPU: by CUDA: ", cuda.message(),
                                           "; by OpenCL: ", opencl.message()));
     }
   }
-  std::string api = of_cuda == 0 ? "OpenCL" : of_cuda == there.size() ? "CUDA" : "CUDA and OpenCL";
-  Result<Devices> devices = MakeOf(std::move(there), api, request);
-  // A driver that is here and does not work is worth a word where its cards are missed.
-  const bool is_missed = devices.status().code() == Code::kFailedPrecondition;
-  if (is_missed && !cuda.ok() && cuda.code() != Code::kNotFound) {
-    return Status(devices.status().code(),
-                  StrCat(devices.status().message(), " (CUDA: ", cuda.message(), ")"));
-  }
-  return devices;
+  const std::string_view api = of_cuda == 0              ? "OpenCL"
+                               : of_cuda == there.size() ? "CUDA"
+                                                         : "CUDA and OpenCL";
+  return MakeOf(std::move(there), api, request);
 }
 
 Result<Devices> MakeCudaDevices(const DeviceRequest& request) {

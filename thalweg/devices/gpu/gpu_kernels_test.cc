@@ -87,7 +87,7 @@ Result<std::vector<Tensor>> RunThere(std::string_view op, const std::vector<Tens
     if (memory.inputs[i] == MemoryKind::kHost) continue;
     ASSIGN_OR_RETURN(values[i], Copied(device, &Device::CopyFromHost, inputs[i]));
   }
-  values.resize(static_cast<size_t>(n + outputs));
+  values.resize(static_cast<size_t>(n) + static_cast<size_t>(outputs));
   std::vector<Operand> operands;
   for (size_t i = 0; i < values.size(); ++i) {
     operands.push_back(Operand::Make(0, static_cast<uint32_t>(i)));

@@ -25,11 +25,11 @@ namespace cu {
 
 using Device = int;
 using Pointer = unsigned long long;  // NOLINT: as the driver has it
-using ContextId = struct ContextObject*;
-using Stream = struct StreamObject*;
-using Event = struct EventObject*;
-using Module = struct ModuleObject*;
-using Function = struct FunctionObject*;
+using ContextId = struct CudaContextObject*;
+using Stream = struct CudaStreamObject*;
+using Event = struct CudaEventObject*;
+using Module = struct CudaModuleObject*;
+using Function = struct CudaFunctionObject*;
 
 inline constexpr int kSuccess = 0;
 inline constexpr int kOutOfMemory = 2;
@@ -107,18 +107,18 @@ std::string CudaVersion(int version);
 // A context that is current in this thread as long as this lives.
 class CurrentCuda {
  public:
-  CurrentCuda(const CudaApi& cuda, cu::ContextId context) : cuda_(cuda) {
-    cuda_.CtxPushCurrent(context);
-  }
+  CurrentCuda(const CudaApi& cuda, cu::ContextId context)
+      : cuda_(cuda), is_current_(cuda.CtxPushCurrent(context) == cu::kSuccess) {}
   ~CurrentCuda() {
     cu::ContextId popped = nullptr;
-    cuda_.CtxPopCurrent(&popped);
+    if (is_current_) cuda_.CtxPopCurrent(&popped);
   }
   CurrentCuda(const CurrentCuda&) = delete;
   CurrentCuda& operator=(const CurrentCuda&) = delete;
 
  private:
   const CudaApi& cuda_;
+  const bool is_current_;  // else the calls that follow say why not
 };
 
 // The error of a call: ResourceExhausted for no memory, Unavailable where the device or its context
