@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Percent: a part of a time in whole percent, for any times that a trace may tell.
+//
+//   const std::string share = StrCat(Percent(lost_nanos, step_nanos), " %");
+//
+// Ownership: none.
+// Threads: any.
+// Errors: none.
 #pragma once
 
 #include <algorithm>
