@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "thalweg/compute/conv/conv2d.h"
 #include "thalweg/compute/conv/gather.h"
 #include "thalweg/compute/gemm/gemm.h"
 
@@ -142,11 +143,116 @@ Status RunHalf(Work& work, Form form, const ConvNdShape& s, void* input, void* f
   return OkStatus();
 }
 
+// A float convolution as a sum of 2-D ones: a plane of the filter goes over all planes of an image
+// that it meets. Nothing is copied but what the gradients are added up from.
+struct RunPlanes {
+  Work& work;
+  const ConvNdShape& s;
+  float *input, *filter, *output;
+  ConvPlans* plans;
+
+  int64_t InPlane() const { return s.InPixels() / s.windows[0].input * s.in_channels; }
+  int64_t OutPlane() const { return s.OutPixels() / s.windows[0].output * s.out_channels; }
+  int64_t FilterPlane() const {
+    return s.windows[1].size * s.windows[2].size * s.in_channels * s.out_channels;
+  }
+  // Planes of one 2-D convolution: those that lie one after another.
+  int64_t MostPlanes() const { return s.windows[0].stride == 1 ? s.windows[0].output : 1; }
+
+  // Few products in each of many calls cost more than the copies; so does a gradient of the filter
+  // that few pixels make, which is added up once for all of them.
+  bool IsWorthIt() const {
+    constexpr int64_t kLeastPixels = 256;
+    constexpr double kLeastProducts = 4e6;
+    if (s.InPixels() == 0 || s.OutPixels() == 0) return false;
+    const int64_t pixels = MostPlanes() * (s.OutPixels() / s.windows[0].output);
+    return pixels >= kLeastPixels &&
+           static_cast<double>(pixels) * static_cast<double>(FilterPlane()) >= kLeastProducts;
+  }
+
+  // body(shape, plane of the filter, first plane of the input, first plane of the output).
+  template <class Body>
+  Status ForRuns(const Body& body) const {
+    const Window& w = s.windows[0];
+    for (int64_t image = 0; image < s.batch; ++image) {
+      for (int64_t tap = 0; tap < w.size; ++tap) {
+        const int64_t shift = tap * w.dilation - w.pad_before;  // output o meets o * stride + shift
+        const int64_t first = shift < 0 ? (w.stride - 1 - shift) / w.stride : 0;
+        const int64_t end =
+            shift >= w.input ? 0 : std::min(w.output, (w.input - 1 - shift) / w.stride + 1);
+        const int64_t run = std::min(MostPlanes(), end - first);
+        for (int64_t o = first; o < end; o += run) {
+          const Conv2DShape shape{.batch = run,
+                                  .rows = s.windows[1],
+                                  .columns = s.windows[2],
+                                  .in_channels = s.in_channels,
+                                  .out_channels = s.out_channels};
+          RETURN_IF_ERROR(
+              body(shape, tap, image * w.input + o * w.stride + shift, image * w.output + o));
+        }
+      }
+    }
+    return OkStatus();
+  }
+
+  Status Zero(float* to, int64_t size) const {
+    return ForBlocks(work, size, 1 << 16,
+                     [&](int64_t begin, int64_t end) { std::fill(to + begin, to + end, 0.0f); });
+  }
+
+  Status AddUp(const float* from, int64_t size, float* to) const {
+    return ForBlocks(work, size, 1 << 14, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] += from[i];
+    });
+  }
+
+  Status Forward() const {
+    RETURN_IF_ERROR(Zero(output, s.batch * s.OutPixels() * s.out_channels));
+    return ForRuns([&](const Conv2DShape& shape, int64_t tap, int64_t in, int64_t out) {
+      float* y = output + out * OutPlane();
+      return Conv2D(work, DType::kFloat, shape, input + in * InPlane(),
+                    filter + tap * FilterPlane(), y, {.residual = y}, plans);
+    });
+  }
+
+  Status BackwardInput() const {
+    RETURN_IF_ERROR(Zero(input, s.batch * s.InPixels() * s.in_channels));
+    Scratch<float> part(work, MostPlanes() * InPlane());
+    if (!part) return OutOfScratch();
+    return ForRuns([&](const Conv2DShape& shape, int64_t tap, int64_t in, int64_t out) {
+      RETURN_IF_ERROR(Conv2DBackwardInput(work, DType::kFloat, shape, filter + tap * FilterPlane(),
+                                          output + out * OutPlane(), part.get(), plans));
+      return AddUp(part.get(), shape.batch * InPlane(), input + in * InPlane());
+    });
+  }
+
+  Status BackwardFilter() const {
+    RETURN_IF_ERROR(Zero(filter, s.windows[0].size * FilterPlane()));
+    Scratch<float> part(work, FilterPlane());
+    if (!part) return OutOfScratch();
+    return ForRuns([&](const Conv2DShape& shape, int64_t tap, int64_t in, int64_t out) {
+      RETURN_IF_ERROR(Conv2DBackwardFilter(work, DType::kFloat, shape, input + in * InPlane(),
+                                           output + out * OutPlane(), part.get(), plans));
+      return AddUp(part.get(), FilterPlane(), filter + tap * FilterPlane());
+    });
+  }
+
+  Status Go(Form form) const {
+    if (form == Form::kForward) return Forward();
+    return form == Form::kBackwardInput ? BackwardInput() : BackwardFilter();
+  }
+};
+
 Status RunAny(Work& work, DType dtype, Form form, const ConvNdShape& s, const void* input,
-              const void* filter, const void* output) {
+              const void* filter, const void* output, ConvPlans* plans) {
   // One of the three is written, and was given as such.
   void *x = const_cast<void*>(input), *f = const_cast<void*>(filter),
        *y = const_cast<void*>(output);
+  if (dtype == DType::kFloat && plans != nullptr) {
+    const RunPlanes by_planes{
+        work, s, static_cast<float*>(x), static_cast<float*>(f), static_cast<float*>(y), plans};
+    if (by_planes.IsWorthIt()) return by_planes.Go(form);
+  }
   const auto as = [&]<class T>(T) {
     return Run<T>{work, s, static_cast<T*>(x), static_cast<T*>(f), static_cast<T*>(y)}.Go(form);
   };
@@ -167,18 +273,18 @@ Status RunAny(Work& work, DType dtype, Form form, const ConvNdShape& s, const vo
 }  // namespace
 
 Status ConvNd(Work& work, DType dtype, const ConvNdShape& shape, const void* input,
-              const void* filter, void* output) {
-  return RunAny(work, dtype, Form::kForward, shape, input, filter, output);
+              const void* filter, void* output, ConvPlans* plans) {
+  return RunAny(work, dtype, Form::kForward, shape, input, filter, output, plans);
 }
 
 Status ConvNdBackwardInput(Work& work, DType dtype, const ConvNdShape& shape, const void* filter,
-                           const void* output_grad, void* input_grad) {
-  return RunAny(work, dtype, Form::kBackwardInput, shape, input_grad, filter, output_grad);
+                           const void* output_grad, void* input_grad, ConvPlans* plans) {
+  return RunAny(work, dtype, Form::kBackwardInput, shape, input_grad, filter, output_grad, plans);
 }
 
 Status ConvNdBackwardFilter(Work& work, DType dtype, const ConvNdShape& shape, const void* input,
-                            const void* output_grad, void* filter_grad) {
-  return RunAny(work, dtype, Form::kBackwardFilter, shape, input, filter_grad, output_grad);
+                            const void* output_grad, void* filter_grad, ConvPlans* plans) {
+  return RunAny(work, dtype, Form::kBackwardFilter, shape, input, filter_grad, output_grad, plans);
 }
 
 }  // namespace thalweg::compute

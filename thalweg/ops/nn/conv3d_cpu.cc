@@ -49,6 +49,7 @@ class Conv3DKernel : public Kernel {
   }
 
   const Slide slide_;
+  compute::ConvPlans plans_;  // locks for itself
 };
 
 template <class K>
@@ -71,7 +72,7 @@ class Conv3DCpu : public Conv3DKernel {
     ASSIGN_OR_RETURN(const Tensor last, ChannelsLast(ctx, slide_.format, volume));
     return WriteOutput(ctx, slide_.format, 0, volume.dtype(), sizes.output, [&](void* y) {
       return compute::ConvNd(ctx.work(), volume.dtype(), sizes.conv, last.raw_data(),
-                             filter.raw_data(), y);
+                             filter.raw_data(), y, &plans_);
     });
   }
 };
@@ -90,7 +91,7 @@ class BackpropInputCpu : public Conv3DKernel {
     ASSIGN_OR_RETURN(const Tensor last, ChannelsLast(ctx, slide_.format, grad));
     return WriteOutput(ctx, slide_.format, 0, grad.dtype(), volume, [&](void* dx) {
       return compute::ConvNdBackwardInput(ctx.work(), grad.dtype(), sizes.conv, filter.raw_data(),
-                                          last.raw_data(), dx);
+                                          last.raw_data(), dx, &plans_);
     });
   }
 };
@@ -114,7 +115,7 @@ class BackpropFilterCpu : public Conv3DKernel {
     ASSIGN_OR_RETURN(Tensor * df, ctx.AllocateOutput(0, grad.dtype(), filter));
     return compute::ConvNdBackwardFilter(ctx.work(), grad.dtype(), sizes.conv,
                                          volume_last.raw_data(), grad_last.raw_data(),
-                                         df->mutable_raw_data());
+                                         df->mutable_raw_data(), &plans_);
   }
 };
 

@@ -61,7 +61,7 @@ class ConvAnyCpu : public Kernel {
     }
     const compute::ConvNdShape sizes{one[0], windows, in, out};
     return compute::ConvNd(ctx.work(), image.dtype(), sizes, image.raw_data(), filter.raw_data(),
-                           y->mutable_raw_data());
+                           y->mutable_raw_data(), &plans_);
   }
 
  private:
