@@ -24,6 +24,7 @@ class Stopwatch {
     RETURN_IF_ERROR(line_.Echo(bytes, end_));
     return std::chrono::duration<double>(clock_.Now() - begin).count();
   }
+  EchoLine& line() { return line_; }
   double Left() const { return std::chrono::duration<double>(end_ - clock_.Now()).count(); }
 
  private:
@@ -54,6 +55,7 @@ struct Taken {
 // One of nothing beside each of the bytes: both have met the same.
 Result<Taken> TakenBy(int64_t bytes, Stopwatch& watch) {
   Taken taken{.full = kNever};
+  RETURN_IF_ERROR(watch.line().Prepare(bytes));
   for (int i = 0; i < kPairs; ++i) {
     ASSIGN_OR_RETURN(const double empty, watch.Time(0));
     ASSIGN_OR_RETURN(const double full, watch.Time(bytes));

@@ -22,6 +22,8 @@ namespace thalweg {
 class EchoLine {
  public:
   virtual ~EchoLine() = default;
+  // Makes what an echo of so many bytes sends, which is no part of what that takes.
+  virtual Status Prepare(int64_t bytes) = 0;
   // Returns when the other end has answered to so many bytes; an error where it has not until then.
   virtual Status Echo(int64_t bytes, Clock::TimePoint until) = 0;
 };
