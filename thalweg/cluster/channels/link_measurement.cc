@@ -76,8 +76,9 @@ Result<LinkModel> MeasureLink(EchoLine& line, const Clock& clock, const LinkLimi
   for (size_t i = 0; i < kSizes.size(); ++i) {
     ASSIGN_OR_RETURN(const Taken taken, TakenBy(kSizes[i], watch));
     const bool shows = taken.moved() > 0;
-    link.bytes_per_second =
-        static_cast<double>(kSizes[i]) / std::max(shows ? taken.moved() : taken.full, 1e-9);
+    // Where most of it was waiting, how much of that is not the bytes' is not known.
+    const double moved = taken.moved() > taken.full / 2 ? taken.moved() : taken.full - empty;
+    link.bytes_per_second = static_cast<double>(kSizes[i]) / std::max(moved, 1e-9);
     if (!shows || i + 1 == kSizes.size()) continue;
     // Each is eight times the one before, at most.
     const double next = 8 * taken.moved();
