@@ -88,7 +88,7 @@ struct SessionOptions {
   // Passes of the step compiler to switch off and on: "-cse,-join_products", and how nodes are
   // placed: "place_by_cost" (passes/pass_table.h).
   std::string passes;
-  // What the devices can do, in the session's order, for placement by cost; null: by their kinds.
+  // What the devices can do, in the session's order, for placement by cost; null: as measured.
   // Where it says that they differ, and `passes` says nothing, placement is by cost.
   std::shared_ptr<const Machine> machine;
   int64_t fold_limit_bytes = int64_t{10} << 20;  // of one tensor that fold_constants makes

@@ -3,8 +3,8 @@
 //
 //   ASSIGN_OR_RETURN(const LinkModel link, MeasureLink(line, clock));
 //
-// The answers to what is sent are small: the link is taken for alike both ways. The bytes are
-// some ten megabytes, 33 where echoes of one size disagree, less where these take longer than milliseconds.
+// The answers to what is sent are small: the link is taken for alike both ways. The bytes are at
+// most some fifteen megabytes, far less where these would take long.
 // Ownership: borrows during the call.
 // Threads: one a line; waits.
 // Errors: those of the line, which is not asked for more than LinkLimits::patience in all.
@@ -22,13 +22,16 @@ namespace thalweg {
 class EchoLine {
  public:
   virtual ~EchoLine() = default;
+  // Makes what an echo of so many bytes sends, which is no part of what that takes.
+  virtual Status Prepare(int64_t bytes) = 0;
   // Returns when the other end has answered to so many bytes; an error where it has not until then.
   virtual Status Echo(int64_t bytes, Clock::TimePoint until) = 0;
 };
 
 struct LinkLimits {
   std::chrono::nanoseconds patience = std::chrono::milliseconds(500);
-  std::chrono::nanoseconds enough = std::chrono::milliseconds(5);  // of what no larger one follows
+  // What an echo may be foreseen to take, at the most.
+  std::chrono::nanoseconds longest = std::chrono::milliseconds(200);
 };
 
 Result<LinkModel> MeasureLink(EchoLine& line, const Clock& clock, const LinkLimits& limits = {});

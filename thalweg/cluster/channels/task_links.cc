@@ -22,26 +22,20 @@ class ChannelLine : public EchoLine {
   ChannelLine(ChannelManager& channels, std::shared_ptr<Connection> to)
       : channels_(channels), to_(std::move(to)) {}
 
-  Status Echo(int64_t bytes, Clock::TimePoint until) override {
-    Echoes& echoes = channels_.steps().echoes();
-    if (bytes == 0) return echoes.Send(to_, nullptr, until);
-    if (static_cast<int64_t>(payload_.bytes()) != bytes) {
-      ASSIGN_OR_RETURN(payload_, MakePayload(bytes));
-    }
-    return echoes.Send(to_, &payload_, until);
-  }
-
- private:
   // As steps make what they send: floats, in shared memory where there is some.
-  Result<Tensor> MakePayload(int64_t bytes) {
+  Status Prepare(int64_t bytes) override {
     Allocator* const shared = channels_.step_allocator();
     Allocator& allocator = shared != nullptr ? *shared : *channels_.steps().allocator();
     const Shape shape{bytes / static_cast<int64_t>(sizeof(float))};
-    ASSIGN_OR_RETURN(Tensor made, Tensor::Allocate(allocator, DType::kFloat, shape));
-    std::memset(made.mutable_raw_data(), 0, made.bytes());
-    return made;
+    ASSIGN_OR_RETURN(payload_, Tensor::Allocate(allocator, DType::kFloat, shape));
+    std::memset(payload_.mutable_raw_data(), 0, payload_.bytes());
+    return OkStatus();
+  }
+  Status Echo(int64_t bytes, Clock::TimePoint until) override {
+    return channels_.steps().echoes().Send(to_, bytes == 0 ? nullptr : &payload_, until);
   }
 
+ private:
   ChannelManager& channels_;
   const std::shared_ptr<Connection> to_;
   Tensor payload_;
@@ -52,14 +46,17 @@ class CallLine : public EchoLine {
   CallLine(WorkerClients& peers, const Clock& clock, std::string task)
       : peers_(peers), clock_(clock), task_(std::move(task)) {}
 
+  Status Prepare(int64_t bytes) override {
+    request_.clear();
+    AddWireText(kPaddingField, std::string(static_cast<size_t>(bytes), 0), &request_);
+    return OkStatus();
+  }
   Status Echo(int64_t bytes, Clock::TimePoint until) override {
     const std::chrono::nanoseconds left = Deadline(until).Remaining(clock_);
     if (left.count() == 0) return DeadlineExceeded(task_, " has not answered in time");
-    std::string request;
-    if (bytes > 0) AddWireText(kPaddingField, std::string(static_cast<size_t>(bytes), 0), &request);
     Notification answered;
     Status status;
-    peers_.CallBytes(task_, "GetStatus", std::move(request), {.timeout = left},
+    peers_.CallBytes(task_, "GetStatus", bytes == 0 ? std::string() : request_, {.timeout = left},
                      [&](const Result<std::string>& answer) {
                        status = answer.status();
                        answered.Notify();
@@ -72,6 +69,7 @@ class CallLine : public EchoLine {
   WorkerClients& peers_;
   const Clock& clock_;
   const std::string task_;
+  std::string request_;
 };
 
 }  // namespace

@@ -24,6 +24,15 @@ class TaskLinksTest : public ChannelManagerTest {
     if (clock != nullptr) clock_ = clock;
     links_.emplace(a_.channels(), *peers_, *clock_);
   }
+  // A busy machine may have no time for it, and a link that was given up is not tried again.
+  std::optional<LinkModel> Measured(ChannelUse asking, ChannelUse asked) {
+    std::optional<LinkModel> link;
+    for (int i = 0; i < 20 && !link.has_value(); ++i) {
+      Make(asking, asked);
+      link = To(b_.name());
+    }
+    return link;
+  }
   ClusterSpec SpecOf() {
     ClusterSpec spec;
     for (const ChannelTask* task : {&a_, &b_}) {
@@ -41,8 +50,7 @@ class TaskLinksTest : public ChannelManagerTest {
 TEST_F(TaskLinksTest, ThroughEachKindOfChannel) {
   for (const ChannelUse use :
        {ChannelUse::kMemory, ChannelUse::kSockets, ChannelUse::kTcp, ChannelUse::kAny}) {
-    Make(use, use);
-    const std::optional<LinkModel> link = To(b_.name());
+    const std::optional<LinkModel> link = Measured(use, use);
     ASSERT_TRUE(link.has_value()) << use.name;
     EXPECT_EQ(link->source, RateSource::kMeasured);
     EXPECT_GT(link->latency, 0);
@@ -54,8 +62,7 @@ TEST_F(TaskLinksTest, ThroughEachKindOfChannel) {
 }
 
 TEST_F(TaskLinksTest, ByCallsWhereThereAreNoChannels) {
-  Make(ChannelUse::kNone, ChannelUse::kAny);
-  const std::optional<LinkModel> link = To(b_.name());
+  const std::optional<LinkModel> link = Measured(ChannelUse::kNone, ChannelUse::kAny);
   ASSERT_TRUE(link.has_value());
   EXPECT_GT(link->bytes_per_second, 0);
   EXPECT_GT(b_.asked(), 3);

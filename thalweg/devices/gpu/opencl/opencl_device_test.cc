@@ -147,7 +147,10 @@ TEST_F(OpenClDeviceTest, TensorsOutliveTheDevice) {
 class FailingDriver {
  public:
   FailingDriver() {
-    real_ = *OpenClApi::Load();
+    const auto loaded = OpenClApi::Load();
+    loaded_ = loaded.status();
+    if (!loaded.ok()) return;
+    real_ = *loaded;
     api_ = *real_;
     starting_ = finishing_ = cl::kSuccess;
     is_available_ = true;
@@ -170,7 +173,9 @@ class FailingDriver {
     };
   }
   Result<std::unique_ptr<GpuDevice>> Device() const {
+    RETURN_IF_ERROR(loaded_);
     ASSIGN_OR_RETURN(const std::vector<OpenClChoice> choices, FindOpenClDevices(api_));
+    if (choices.empty()) return NotFound("OpenCL's drivers have no device here");
     ASSIGN_OR_RETURN(std::shared_ptr<OpenClDriver> driver, OpenClDriver::Make(api_, choices[0]));
     ASSIGN_OR_RETURN(std::shared_ptr<GpuMemory> memory, GpuMemory::Make(driver, int64_t{64} << 20));
     return std::make_unique<GpuDevice>(
@@ -196,6 +201,7 @@ class FailingDriver {
   static inline const OpenClApi* real_ = nullptr;
   static inline cl::Int starting_ = cl::kSuccess, finishing_ = cl::kSuccess;
   static inline bool is_available_ = true;
+  Status loaded_;
   OpenClApi api_;
 };
 
