@@ -104,13 +104,15 @@ struct CudaApi {
 // "12.4"
 std::string CudaVersion(int version);
 
-// A context that is current in this thread as long as this lives.
+// A context that is current in this thread as long as this lives. Where the driver refuses it,
+// which is gone then, the calls that need it say so.
 class CurrentCuda {
  public:
-  CurrentCuda(const CudaApi& cuda, cu::ContextId context) : cuda_(cuda) {
-    cuda_.CtxPushCurrent(context);
-  }
+  CurrentCuda(const CudaApi& cuda, cu::ContextId context)
+      : cuda_(cuda), is_pushed_(cuda.CtxPushCurrent(context) == cu::kSuccess) {}
   ~CurrentCuda() {
+    // Below a refused one is another library's.
+    if (!is_pushed_) return;
     cu::ContextId popped = nullptr;
     cuda_.CtxPopCurrent(&popped);
   }
@@ -119,6 +121,7 @@ class CurrentCuda {
 
  private:
   const CudaApi& cuda_;
+  const bool is_pushed_;
 };
 
 // The error of a call: ResourceExhausted for no memory, Unavailable where the device or its context

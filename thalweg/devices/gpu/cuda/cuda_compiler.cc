@@ -26,8 +26,8 @@ constexpr const char* kNoWarnings = "--disable-warnings";
 Result<const CudaCompiler*> CudaCompiler::LoadOnce(int driver_major) {
   void* const library = OpenCudaLibrary("libnvrtc", driver_major);
   if (library == nullptr) {
-    return NotFound("NVIDIA's compiler of kernels, libnvrtc.so.", driver_major,
-                    ", is not here: ", kRemedy);
+    return FailedPrecondition("NVIDIA's compiler of kernels, libnvrtc.so.", driver_major,
+                              ", is not here: ", kRemedy);
   }
   static CudaCompiler compiler;
   Api& api = compiler.api_;

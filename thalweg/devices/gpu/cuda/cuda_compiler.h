@@ -8,8 +8,8 @@
 //
 // Ownership: lives as long as the process.
 // Threads: any.
-// Errors: NotFound without a library, FailedPrecondition for one that is too old or has no code for
-// the card; Compile: Internal with the first lines of the compiler's log.
+// Errors: FailedPrecondition without a library, for one that is too old or has no code for the
+// card; Compile: Internal with the first lines of the compiler's log.
 #pragma once
 
 #include <string>

@@ -284,6 +284,7 @@ CUDA cuDevicePrimaryCtxRelease_v2(int) {
   return 0;
 }
 CUDA cuCtxPushCurrent_v2(void* context) {
+  if (const int error = Refuses("cuCtxPushCurrent_v2", false); error != 0) return error;
   current.push_back(context);
   return 0;
 }
