@@ -13,13 +13,18 @@ constexpr int kEmptyEchoes = 5;
 // busy machine any may have to wait.
 constexpr int kSameSize = 6;
 constexpr double kAgree = 1.25;
+// Of long ones: waits for a processor resemble each other more than a link's times differ.
+constexpr double kAgreeLong = 1.02;
 constexpr std::array<int64_t, 4> kSizes = {16 << 10, 128 << 10, 1 << 20, 4 << 20};
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 class Stopwatch {
  public:
-  Stopwatch(EchoLine& line, const Clock& clock, Clock::TimePoint end)
-      : line_(line), clock_(clock), end_(end) {}
+  Stopwatch(EchoLine& line, const Clock& clock, const LinkLimits& limits)
+      : line_(line),
+        clock_(clock),
+        end_(clock.Now() + limits.patience),
+        long_(std::chrono::duration<double>(limits.enough).count()) {}
 
   // The shortest of some echoes, in seconds; of fewer, but of two of nothing, where time runs out.
   Result<double> Shortest(int64_t bytes, int count) {
@@ -31,7 +36,8 @@ class Stopwatch {
       next = std::min(next, std::max(shortest, took));
       shortest = std::min(shortest, took);
       if (4 * took > Left() && (bytes > 0 || i > 0)) break;
-      if (bytes > 0 && next <= kAgree * shortest) break;
+      const double agree = shortest > long_ ? kAgreeLong : kAgree;
+      if (bytes > 0 && next <= agree * shortest) break;
     }
     return shortest;
   }
@@ -41,12 +47,13 @@ class Stopwatch {
   EchoLine& line_;
   const Clock& clock_;
   const Clock::TimePoint end_;
+  const double long_;  // in seconds
 };
 
 }  // namespace
 
 Result<LinkModel> MeasureLink(EchoLine& line, const Clock& clock, const LinkLimits& limits) {
-  Stopwatch watch(line, clock, clock.Now() + limits.patience);
+  Stopwatch watch(line, clock, limits);
   ASSIGN_OR_RETURN(const double empty, watch.Shortest(0, kEmptyEchoes));
   LinkModel link{.latency = empty / 2, .source = RateSource::kMeasured};
   double took = 0;

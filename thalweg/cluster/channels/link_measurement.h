@@ -4,7 +4,8 @@
 //   ASSIGN_OR_RETURN(const LinkModel link, MeasureLink(line, clock));
 //
 // The answers to what is sent are small: the link is taken for alike both ways. The bytes are
-// some ten megabytes, 33 where echoes of one size disagree, less where these take longer than milliseconds.
+// some ten megabytes, 33 where echoes of one size disagree, less where these take longer than
+// milliseconds.
 // Ownership: borrows during the call.
 // Threads: one a line; waits.
 // Errors: those of the line, which is not asked for more than LinkLimits::patience in all.

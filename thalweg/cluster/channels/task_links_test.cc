@@ -106,8 +106,14 @@ TEST_F(TaskLinksTest, NobodyElseIsAsked) {
   Make(ChannelUse::kAny, ChannelUse::kAny);
   EXPECT_FALSE(To("/job:nobody/replica:0/task:0").has_value());
   EXPECT_FALSE(To(a_.name()).has_value());
+  EXPECT_EQ(b_.asked(), 0);
+}
+
+TEST_F(TaskLinksTest, WhoWasNotAskedForWantOfTimeIsAskedNext) {
+  Make(ChannelUse::kAny, ChannelUse::kAny);
   EXPECT_FALSE(To(b_.name(), std::chrono::nanoseconds(0)).has_value());
   EXPECT_EQ(b_.asked(), 0);
+  EXPECT_TRUE(To(b_.name()).has_value());
 }
 
 }  // namespace
