@@ -77,7 +77,7 @@ class CallLine : public EchoLine {
 }  // namespace
 
 Result<LinkModel> TaskLinks::Measure(const std::string& task, Deadline end) {
-  LinkLimits limits;
+  LinkLimits limits = limits_;
   const auto left = [&] { return end.Remaining(clock_); };
   Result<std::shared_ptr<Connection>> channel = channels_.Get(task, {.timeout = left()});
   limits.patience = std::min(limits.patience, left());

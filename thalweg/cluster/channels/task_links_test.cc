@@ -22,7 +22,8 @@ class TaskLinksTest : public ChannelManagerTest {
     Join(asking, asked);
     peers_.emplace(SpecOf(), a_.name());
     if (clock != nullptr) clock_ = clock;
-    links_.emplace(a_.channels(), *peers_, *clock_);
+    // On a machine that is as busy as can be.
+    links_.emplace(a_.channels(), *peers_, *clock_, LinkLimits{.patience = kPatience});
   }
   ClusterSpec SpecOf() {
     ClusterSpec spec;
