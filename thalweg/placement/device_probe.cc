@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "thalweg/base/cgroup.h"
 #include "thalweg/base/deadline.h"
 #include "thalweg/base/notification.h"
 #include "thalweg/kernel/kernel_registry.h"
@@ -86,6 +87,8 @@ Result<LinkModel> MeasureBus(Device& device, Clock& clock) {
 }
 
 const MeasuredRates::Processor* DeviceProbe::ProcessorOf(int threads) {
+  // Those that cannot run at once wait for each other, and each would count as if it had not.
+  threads = std::clamp(threads, 1, UsableProcessors());
   const auto kept = processors_.find(threads);
   if (kept != processors_.end()) return &kept->second;
   const Result<QuickRoof> roof = MeasureRoofQuickly(threads);

@@ -6,8 +6,9 @@
 //   MeasuredRates rates;
 //   probe.Measure(environment->devices(), /*threads=*/2, &rates);
 //
-// Of CPUs what products and copies reach with so many threads (machine/roof.h, some 30 ms); of
-// devices whose memory the host cannot address the way there and back, some milliseconds each.
+// Of CPUs what products and copies reach with so many threads, or as many of them as can run at
+// once (machine/roof.h, some 30 ms); of devices whose memory the host cannot address the way there
+// and back, some milliseconds each.
 // What such a device computes in a second is not measured.
 // Ownership: the clock outlives it; devices are used during a call only. A device that does not
 // answer keeps what its answer needs.

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "thalweg/base/cgroup.h"
 #include "thalweg/placement/test_devices.h"
 
 namespace thalweg {
@@ -62,6 +63,18 @@ TEST(DeviceProbeTest, MeasuresOnceAndTriesAgainWhatFailed) {
   const int64_t copied = gpu.copied;
   probe.Measure(devices, 1, &second);
   EXPECT_EQ(gpu.copied, copied);
+}
+
+TEST(DeviceProbeTest, ThreadsThatCannotRunAtOnceDoNotCount) {
+  FakeClock clock;
+  std::vector<std::unique_ptr<Device>> devices;
+  devices.push_back(std::make_unique<ListedDevice>("/job:w/replica:0/task:0/device:CPU:0"));
+  DeviceProbe probe(clock);
+  MeasuredRates all, more;
+  probe.Measure(devices, UsableProcessors(), &all);
+  probe.Measure(devices, UsableProcessors() + 3, &more);
+  ASSERT_EQ(all.processors.size(), 1U);
+  EXPECT_EQ(more.processors.begin()->second.flops, all.processors.begin()->second.flops);
 }
 
 }  // namespace

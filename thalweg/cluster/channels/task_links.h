@@ -30,8 +30,9 @@ inline constexpr std::chrono::milliseconds kMeasuringTime{1000};
 
 class TaskLinks {
  public:
-  TaskLinks(ChannelManager& channels, WorkerClients& peers, const Clock& clock)
-      : channels_(channels), peers_(peers), clock_(clock) {}
+  TaskLinks(ChannelManager& channels, WorkerClients& peers, const Clock& clock,
+            const LinkLimits& limits = {})
+      : channels_(channels), peers_(peers), clock_(clock), limits_(limits) {}
 
   std::optional<LinkModel> To(const std::string& task, Deadline end) EXCLUDES(mutex_);
 
@@ -45,6 +46,7 @@ class TaskLinks {
   ChannelManager& channels_;
   WorkerClients& peers_;
   const Clock& clock_;
+  const LinkLimits limits_;
   Mutex mutex_;
   std::map<std::string, Kept> kept_ GUARDED_BY(mutex_);  // by task
 };

@@ -22,7 +22,8 @@ class TaskLinksTest : public ChannelManagerTest {
     Join(asking, asked);
     peers_.emplace(SpecOf(), a_.name());
     if (clock != nullptr) clock_ = clock;
-    links_.emplace(a_.channels(), *peers_, *clock_);
+    // On a machine that is as busy as can be.
+    links_.emplace(a_.channels(), *peers_, *clock_, LinkLimits{.patience = kPatience});
   }
   // A busy machine may have no time for it, and a link that was given up is not tried again.
   std::optional<LinkModel> Measured(ChannelUse asking, ChannelUse asked) {
@@ -113,8 +114,14 @@ TEST_F(TaskLinksTest, NobodyElseIsAsked) {
   Make(ChannelUse::kAny, ChannelUse::kAny);
   EXPECT_FALSE(To("/job:nobody/replica:0/task:0").has_value());
   EXPECT_FALSE(To(a_.name()).has_value());
+  EXPECT_EQ(b_.asked(), 0);
+}
+
+TEST_F(TaskLinksTest, WhoWasNotAskedForWantOfTimeIsAskedNext) {
+  Make(ChannelUse::kAny, ChannelUse::kAny);
   EXPECT_FALSE(To(b_.name(), std::chrono::nanoseconds(0)).has_value());
   EXPECT_EQ(b_.asked(), 0);
+  EXPECT_TRUE(To(b_.name()).has_value());
 }
 
 }  // namespace

@@ -272,7 +272,8 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
   // A task rewrites its own part: what these passes make is of no use to another release.
   session.passes += ",-rewrites";
   RETURN_IF_ERROR(session.Validate());
-  if (options.links != nullptr && session.machine == nullptr && PlacesByCost(session)) {
+  if (options.links != nullptr && !tasks.empty() && session.machine == nullptr &&
+      PlacesByCost(session)) {
     remote.rates = MeasureCluster(peers, *options.links, tasks, *environment);
   }
   return MakeSession(std::make_shared<SessionCore>(std::move(environment), std::move(graph),

@@ -92,7 +92,14 @@ Result<const CudaApi*> LoadOnce() {
   return &api;
 }
 
+// After a fault of a kernel the driver refuses every call of the process.
+bool IsFault(int error) {
+  return error == cu::kIllegalAddress || error == cu::kLaunchTimeout || error == cu::kAssert ||
+         (error >= cu::kHardwareStackError && error <= cu::kLaunchFailed);
+}
+
 Code CodeOf(int error) {
+  if (IsFault(error)) return Code::kUnavailable;
   switch (error) {
     case cu::kOutOfMemory:
       return Code::kResourceExhausted;
@@ -103,16 +110,11 @@ Code CodeOf(int error) {
     case cu::kInvalidContext:
     case cu::kEccUncorrectable:
     case cu::kNvlinkUncorrectable:
-    case cu::kIllegalAddress:
-    case cu::kLaunchTimeout:
     case cu::kContextIsDestroyed:
     case cu::kSystemNotReady:
     case cu::kUnknown:
       return Code::kUnavailable;
     default:
-      // An assertion, an instruction or an address of a kernel that the device refuses.
-      if (error == cu::kAssert || (error >= cu::kHardwareStackError && error <= cu::kLaunchFailed))
-        return Code::kUnavailable;
       return Code::kInternal;
   }
 }
@@ -131,7 +133,11 @@ Status CudaError(const CudaApi& cuda, std::string_view what, int error) {
   if (cuda.GetErrorName(error, &name) != cu::kSuccess || name == nullptr) {
     name = "an error without a name";
   }
-  return Status(CodeOf(error), StrCat("CUDA: ", what, ": ", name, " (", error, ")"));
+  return Status(CodeOf(error),
+                StrCat("CUDA: ", what, ": ", name, " (", error, ")",
+                       IsFault(error) ? ": a kernel has failed, and the driver refuses what this "
+                                        "process asks from now on: start it anew"
+                                      : ""));
 }
 
 void* OpenCudaLibrary(std::string_view stem, int driver_major) {

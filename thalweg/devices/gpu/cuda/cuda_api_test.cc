@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "thalweg/devices/gpu/cuda/cuda_compiler.h"
 #include "thalweg/devices/gpu/gpu_factory.h"
 
 #if __has_include(<cuda.h>)
@@ -33,6 +34,14 @@ TEST(CudaFactoryTest, WithoutADriverTheRemedyIsSaid) {
   if (status.code() != Code::kNotFound) return;  // there is a driver
   EXPECT_THAT(status.message(), HasSubstr("libcuda.so.1"));
   EXPECT_THAT(status.message(), HasSubstr("container toolkit"));
+}
+
+// It is no driver that is not here: NotFound would say that there is nothing to mend.
+TEST(CudaCompilerTest, WithoutACompilerTheRemedyIsSaid) {
+  const Status status = CudaCompiler::Load(12).status();
+  if (status.ok()) return;  // there is one
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("pip install nvidia-cuda-nvrtc-cu12"));
 }
 
 TEST(CudaVersionTest, IsMajorAndMinor) {

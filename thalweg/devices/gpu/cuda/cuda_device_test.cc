@@ -258,6 +258,7 @@ TEST_F(CudaDeviceTest, ALostCardIsUnavailableForGoodAndTheNextOneWorks) {
   EXPECT_EQ(copied.code(), Code::kUnavailable);
   EXPECT_THAT(copied.message(), HasSubstr("/device:GPU:0 is lost"));
   EXPECT_THAT(copied.message(), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
+  EXPECT_THAT(copied.message(), HasSubstr("start it anew"));
   fake.Mend();
   EXPECT_EQ(Twice(x).status().code(), Code::kUnavailable);
   EXPECT_FALSE(WhyLost(*device).ok());
@@ -292,6 +293,19 @@ TEST_F(CudaDeviceTest, EveryCallMayFail) {
   const Status status =
       MakeAskedCuda({.job = "localhost", .host_allocator = MakeCpuAllocator(kLimit)}).status();
   EXPECT_THAT(status.message(), HasSubstr("CUDA device 'Fake card' cannot be used"));
+}
+
+// As where another library has reset the card.
+TEST_F(CudaDeviceTest, AContextThatIsGoneLeavesThatOfOthersCurrent) {
+  const CudaApi& cuda = **CudaApi::Load();
+  int object = 0;
+  const auto other = reinterpret_cast<cu::ContextId>(&object);
+  ASSERT_EQ(cuda.CtxPushCurrent(other), 0);
+  fake.Fail("cuCtxPushCurrent_v2", 709);
+  { const CurrentCuda refused(cuda, other); }
+  cu::ContextId current = nullptr;
+  EXPECT_EQ(cuda.CtxPopCurrent(&current), 0);
+  EXPECT_EQ(current, other);
 }
 
 TEST_F(CudaDeviceTest, TrimGivesUnusedMemoryBackAndTensorsOutliveTheDevice) {
