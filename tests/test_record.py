@@ -160,6 +160,39 @@ def test_a_step_that_fails_has_what_was_seen_until_then(cluster, tmp_path):
     assert {"checked", "total"} <= {node.name for graph in metadata.partition_graphs for node in graph.node}
 
 
+@pytest.mark.parametrize("channels", ["memory", "sockets", "tcp"])
+def test_answers_that_overtake_what_is_told(channels, tmp_path):
+    """As between machines: a trace of some hundred kB goes beside the answers, which are small."""
+    out = str(tmp_path / "loop.pb")
+    graph = tf.Graph()
+    with graph.as_default():
+        with tf.device("/job:ps"):
+            fed = tf.placeholder_with_default(1.0, [])
+            trips = tf.while_loop(lambda i: i < 2000.0, lambda i: i + 1.0, [tf.zeros([])], name="loop")
+            with tf.control_dependencies([trips]):
+                checked = tf.check_numerics(tf.log(fed), "no logarithm", name="checked")
+        with tf.device("/job:worker"):
+            total = tf.add(checked, trips, name="total")
+    fails = False
+
+    def step(session):
+        if not fails:
+            return session.run(total)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="no logarithm"):
+            session.run(total, {fed: -3.0})
+
+    program = Program()
+    program.graph = graph
+    with two_tasks("--channels", channels) as tasks:
+        for fails in (False, True):
+            with program.running(tasks.target, step):
+                done = record(tasks.target, "-o", out, "--force", *(["--failing"] if fails else []))
+            assert "nothing is known of" not in done.stdout
+            ran = nodes_by_task(read(out))
+            assert "loop" in {name.split("/")[0] for name in ran["/job:ps/replica:0/task:0"]}, ran.keys()
+            assert "checked" in ran["/job:ps/replica:0/task:0"]
+
+
 def test_a_step_that_is_slow(cluster):
     """It waits for a queue for three seconds, others for nothing."""
     program = Program()

@@ -32,7 +32,8 @@ void* TracedAllocator::Allocate(size_t bytes) {
   holders_.fetch_add(1, std::memory_order_relaxed);
   MutexLock lock(mutex_);
   if (clock_ == nullptr) return block;
-  if (made_.size() - live_.size() > most_ended_) [[unlikely]]
+  // To forget is to look through those that live, too: as seldom as there are many.
+  if (made_.size() - live_.size() > std::max(most_ended_, live_.size())) [[unlikely]]
     Forget();
   live_[block] = made_.size();
   made_.push_back({.block = block,

@@ -51,7 +51,7 @@ class TracedAllocator final : public Allocator {
 
   Allocator& inner() const { return inner_; }
   // Before the first call: what is written down of blocks that have come back takes about so many
-  // bytes at most.
+  // bytes at most, or as many as that of those that live.
   void KeepNewest(int64_t bytes) EXCLUDES(mutex_);
   static constexpr int64_t kNothing = INT64_MIN;
   // Blocks that came back later are there, with all that live; kNothing: all are.

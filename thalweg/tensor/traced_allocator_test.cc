@@ -100,6 +100,23 @@ TEST(TracedAllocatorTest, ABoundedOneForgetsTheOldest) {
   traced->Deallocate(kept, 64);
 }
 
+// Each time it forgets it looks at all that live.
+TEST(TracedAllocatorTest, ATinyBoundIsNoSearchForEachBlock) {
+  const AllocatorPtr host = MakeCpuAllocator(1 << 20);
+  const SystemClock clock;
+  const auto traced = TracedAllocator::Make(*host, clock);
+  traced->KeepNewest(1);
+  constexpr int kLive = 100;
+  std::vector<void*> live;
+  for (int i = 0; i < kLive; ++i) live.push_back(traced->Allocate(64));
+  for (int i = 0; i < kLive; ++i) traced->Deallocate(traced->Allocate(64), 64);
+  EXPECT_EQ(traced->ForgottenUntil(), TracedAllocator::kNothing);
+  for (int i = 0; i < 10 * kLive; ++i) traced->Deallocate(traced->Allocate(64), 64);
+  EXPECT_NE(traced->ForgottenUntil(), TracedAllocator::kNothing);
+  EXPECT_LE(traced->Take().size(), static_cast<size_t>(2 * kLive + 1));
+  for (void* const block : live) traced->Deallocate(block, 64);
+}
+
 TEST(TracedAllocatorTest, LimitAndChargesAreTheOthers) {
   const AllocatorPtr host = MakeCpuAllocator(1 << 20);
   const SystemClock clock;

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int64_t kLatest = int64_t{1} << 62;   // of a start, in nanoseconds since 1970: year 2116
 constexpr int64_t kLongest = int64_t{1} << 53;  // of a node: 104 days
+constexpr size_t kMostLeftOut = 100'000;        // each is a sentence
 constexpr std::string_view kHostPrefix = "/host:";  // what a profiler of the process saw
 
 int64_t OutputBytes(std::string_view output) {
@@ -139,6 +140,13 @@ Status StepStatsReader::Add(const std::string& path, std::string_view bytes) {
   }
   is_cut_ |= fields.is_cut();
   if (trace_.spans.size() == first_) ReadStepStats(bytes);  // perhaps it is one itself
+  if (trace_.spans.size() == first_ && !trace_.left_out.empty() &&
+      trace_.left_out.back().step == step_) {
+    return InvalidArgument(path, ": expected times of nodes, found none but that the first ",
+                           CountWords(trace_.left_out.back().executions),
+                           " executions of a device are not there: less than one was to be kept "
+                           "(trace_bytes of a session)");
+  }
   if (trace_.spans.size() == first_) {
     return InvalidArgument(
         path, ": expected a RunMetadata message with step_stats, found no times ", "of nodes in ",
@@ -313,7 +321,8 @@ void StepStatsReader::AddLeftOut(uint32_t device, std::string_view bytes) {
   }
   const auto is_count = [&](int64_t count) { return count >= 0 && count < kMost; };
   if (!is_count(left.executions) || !is_count(left.transfers) || left.until <= 0 ||
-      left.until > kLatest || left.executions + left.transfers == 0) {
+      left.until > kLatest || left.executions + left.transfers == 0 ||
+      trace_.left_out.size() == kMostLeftOut) {
     ++unreadable_;
     return;
   }

@@ -5,10 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "thalweg/proto/trace_fields.h"
+#include "thalweg/proto/wire_fields.h"
 #include "thalweg/trace/chrome_trace.h"
 #include "thalweg/trace/perfetto_trace.h"
 #include "thalweg/trace/test_memory_step.h"
 #include "thalweg/trace/test_step.h"
+#include "thalweg/trace/trace_comparison.h"
 #include "thalweg/trace/trace_filter.h"
 #include "thalweg/trace/trace_summary.h"
 
@@ -21,6 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::vector<std::string> NodesOf(const Trace& trace) {
   std::vector<std::string> names;
@@ -115,6 +119,45 @@ TEST(ToldPartTest, ItGoesWithItsStepAndTask) {
   ASSERT_TRUE(FilterTrace({.nodes = {"y"}}, &trace).ok());
   ASSERT_NE(LeftOutOf(trace, 0), nullptr);
   EXPECT_EQ(LeftOutOf(trace, 0)->until, 101'000'000);
+}
+
+TEST(ToldPartTest, WhatIsComparedWithItIsSaidToBeParts) {
+  const auto part = TwoTasksOneBounded().Finished();
+  const auto whole = TestStep().Node(kPs, "early", "Add", 0, 3000).Finished();
+  EXPECT_THAT(Compare(*whole, *part).sentence,
+              StartsWith("Parts of steps are compared: the beginning is not there of 1 of 1 after. "
+                         "A step takes "));
+  EXPECT_THAT(Compare(*part, *part).sentence,
+              StartsWith("Parts of steps are compared: the beginning is not there of 1 of 1 before "
+                         "and of 1 of 1 after. A step takes as long"));
+  EXPECT_THAT(Compare(*whole, *whole).sentence, StartsWith("A step takes as long"));
+}
+
+TEST(ToldPartTest, OfWhichNothingIsKeptIsAnErrorThatSaysSo) {
+  Trace trace;
+  StepStatsReader reader(&trace);
+  const Status read = reader.Add("x.pb", TestStep().LeftOut(kPs, 100, {{"a", 1234}}).Bytes());
+  EXPECT_THAT(std::string(read.message()),
+              HasSubstr("x.pb: expected times of nodes, found none but that the first 1,234 "
+                        "executions of a device are not there"));
+}
+
+// A file of them makes no memory full of sentences.
+TEST(ToldPartTest, MoreThanAnyRecordingWritesAreNotRead) {
+  constexpr size_t kMost = 100'000;
+  std::string one, all, device;
+  AddWireInt(left_out_fields::kTransfers, 1, &one);
+  AddWireInt(left_out_fields::kUntilNanos, 1, &one);
+  AddWireText(pb::DeviceStepStats::kDevice, kPs, &device);
+  for (size_t i = 0; i < kMost + 7; ++i) AddWireText(kLeftOutField, one, &device);
+  AddWireText(pb::StepStats::kDevStats, device, &all);
+  std::string bytes = TestStep().Node(kPs, "x", "Add", 0, 300).Bytes();
+  AddWireText(pb::RunMetadata::kStepStats, all, &bytes);
+  Trace trace;
+  StepStatsReader reader(&trace);
+  ASSERT_TRUE(reader.Add("x.pb", bytes).ok());
+  EXPECT_EQ(trace.left_out.size(), kMost);
+  EXPECT_THAT(trace.notes, Contains(HasSubstr("7 entries without a readable")));
 }
 
 // Numbers that nobody writes.

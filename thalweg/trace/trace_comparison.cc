@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "thalweg/base/str_cat.h"
+#include "thalweg/trace/told_part.h"
 #include "thalweg/trace/trace_summary.h"
 #include "thalweg/trace/transfers.h"
 
@@ -63,7 +64,7 @@ class Comparing {
     for (size_t i = 0; i < where_.size(); ++i) comparison.where[i] = ChangeOf(where_[i]);
     CompareStalls(&comparison);
     CompareNodes(&comparison);
-    comparison.sentence = SentenceOf(comparison);
+    comparison.sentence = PartsWords() + SentenceOf(comparison);
     return comparison;
   }
 
@@ -217,6 +218,22 @@ class Comparing {
                     : std::tie(a.node, a.device, a.op, a.kind) <
                           std::tie(b.node, b.device, b.op, b.kind);
     });
+  }
+
+  // Times and counts of steps that are not wholly there are not those of the steps.
+  std::string PartsWords() const {
+    std::string words;
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      size_t cut = 0;
+      for (uint32_t step = 0; step < StepsOf(side); ++step) {
+        cut += LeftOutOf(*traces_[side], step) == nullptr ? 0 : 1;
+      }
+      if (cut == 0) continue;
+      words += StrCat(words.empty() ? "Parts of steps are compared: the beginning is not there of "
+                                    : " and of ",
+                      cut, " of ", StepsOf(side), side == 0 ? " before" : " after");
+    }
+    return words.empty() ? words : words + ". ";
   }
 
   static std::string SentenceOf(const TraceComparison& comparison) {

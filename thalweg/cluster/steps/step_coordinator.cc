@@ -36,6 +36,8 @@ StepCoordinator::StepCoordinator(const CoordinateRequest& request,
       deadline_(DeadlineOf(request, now)),
       here_done_(request.run_here == nullptr),
       state_(request.parts.size(), deadline_),
+      has_answered_(request.parts.size()),
+      has_told_(request.parts.size()),
       open_fetches_(NumFetches(request)) {
   for (const RemoteStepPart& part : request.parts) {
     connections_.push_back(part.connection);
@@ -139,9 +141,16 @@ void StepCoordinator::Done(const Connection& connection, StepTime now) {
   CoordinatorState::Reaction reaction;
   {
     MutexLock lock(mutex_);
-    reaction = state_.Done(static_cast<size_t>(part));
+    const size_t which = static_cast<size_t>(part);
+    has_answered_[which] = true;
+    if (OwesTrace(which)) return;
+    reaction = state_.Done(which);
   }
   React(reaction);
+}
+
+bool StepCoordinator::OwesTrace(size_t which) const {
+  return TracesFailures(*connections_[which]) && !has_told_[which];
 }
 
 bool StepCoordinator::IsTrace(const Connection& connection, const TensorHead& head) const {
@@ -166,7 +175,9 @@ void StepCoordinator::Traced(const Connection& connection, const TensorHead& hea
     // Until then there is somebody who waits for it.
     if (state_.closed() || !state_.awaits(which)) return;
     request_.traces[which] = std::move(told);
-    if (TracesFailures(connection)) return;  // its answer is behind it
+    has_told_[which] = true;
+    // Its answer may have overtaken it: a large tensor does not hold up what is sent behind it.
+    if (TracesFailures(connection) && !has_answered_[which]) return;
     reaction = state_.Done(which);
   }
   React(reaction);
@@ -182,7 +193,11 @@ void StepCoordinator::Failed(const Connection& connection, const Status& why, bo
   CoordinatorState::Reaction reaction;
   {
     MutexLock lock(mutex_);
-    reaction = state_.Failed(static_cast<size_t>(part), named, derived, now);
+    const size_t which = static_cast<size_t>(part);
+    has_answered_[which] = true;
+    // Others are to end at once; for what it tells there is the same patience as for them.
+    reaction = OwesTrace(which) ? state_.Stop(named, derived, now)
+                                : state_.Failed(which, named, derived, now);
   }
   React(reaction);
 }

@@ -69,8 +69,8 @@ class StepCoordinator {
   void Done(const Connection& connection, StepTime now) EXCLUDES(mutex_);
   // Whether a tensor is what a part tells of its run, which says that it is done.
   bool IsTrace(const Connection& connection, const TensorHead& head) const;
-  // Then an answer follows what the part tells. Not of tasks of older releases, which tell nothing
-  // of failures.
+  // Then the part both answers and tells, in any order. Not of tasks of older releases, which tell
+  // nothing of failures.
   bool TracesFailures(const Connection& connection) const;
   void Traced(const Connection& connection, const TensorHead& head, Tensor told, StepTime now)
       EXCLUDES(mutex_);
@@ -85,6 +85,8 @@ class StepCoordinator {
   void Tick(StepTime now) EXCLUDES(mutex_);
   void Fetched(const Status& status) EXCLUDES(mutex_);
   int FindPart(const Connection& connection) const;
+  // Beside its answer.
+  bool OwesTrace(size_t which) const REQUIRES(mutex_);
   void React(const CoordinatorState::Reaction& reaction) EXCLUDES(mutex_);
   void NoteEnd() REQUIRES(mutex_);
   std::string Unanswered() REQUIRES(mutex_);
@@ -103,6 +105,7 @@ class StepCoordinator {
   std::atomic<bool> limited_{false};  // since Await looked, there is a limit to the wait
   Mutex mutex_;
   CoordinatorState state_ GUARDED_BY(mutex_);
+  std::vector<bool> has_answered_ GUARDED_BY(mutex_), has_told_ GUARDED_BY(mutex_);  // by part
   size_t open_fetches_ GUARDED_BY(mutex_) = 0;
   Status late_error_ GUARDED_BY(mutex_);  // after all parts were done
 };

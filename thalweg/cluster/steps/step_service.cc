@@ -129,6 +129,9 @@ void StepService::Handle(Connection& connection, const StartMessage& start) {
   CarryAll(over);
   if (reaction.kind == StepReaction::kAnswer) {
     Carry({.kind = StepReaction::kDrop, .step = start.step, .status = {}});
+    if (start.trace.failures) {
+      PushTrace(connection.shared_from_this(), start, {}).IgnoreError();
+    }
     Answer(connection, reaction);
   } else if (reaction.kind == StepReaction::kPrepare) {
     hub_.Post([this, shared = connection.shared_from_this(), start] { RunPart(shared, start); });
@@ -157,9 +160,10 @@ void StepService::RunPart(const std::shared_ptr<Connection>& connection,
   }
   if (reaction.kind != StepReaction::kAnswer) return;
   if (start.trace.failures) {
-    // A trace that finds no room is missing; the step is what it would be without.
+    // A trace that finds no room is an empty one; the step is what it would be without.
     // One that was ended before it began tells that nothing ran.
-    PushTrace(connection, start, how.told).IgnoreError();
+    if (!PushTrace(connection, start, how.told).ok())
+      PushTrace(connection, start, {}).IgnoreError();
   } else if (reaction.status.ok() && start.trace.any()) {
     reaction.status = PushTrace(connection, start, how.told);
     if (reaction.status.ok()) return;
