@@ -10,7 +10,7 @@
 //   }
 //   Use(traced->Take());                          // and nothing is written down any more
 //
-// A bounded one (KeepNewest) forgets the oldest of those that have come back; what still lives stays.
+// A bounded one (KeepNewest) forgets the oldest of those that have come back; what lives stays.
 // What is charged without a block (HeapCharge) goes to the other allocator directly.
 // Ownership: lives until the last block that it gave has come back, after the step too; the other
 // allocator does so for the same blocks. The clock is not read after Take().

@@ -152,9 +152,9 @@ class PageColumns {
     }
   }
 
-  // When threads had no processor, by place: of which span (less that of the one before), since when
-  // (since the span's start, or the end of the one before in it), how long, doubled, one more where
-  // the thread could have gone on.
+  // When threads had no processor, by place: of which span (less that of the one before), since
+  // when (since the span's start, or the end of the one before in it), how long, doubled, one more
+  // where the thread could have gone on.
   void AppendSwitches() {
     if (trace_.switches.empty()) return;
     std::vector<std::pair<uint32_t, uint32_t>> at;  // place, number
