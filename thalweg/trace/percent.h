@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Percent: a part of a time in whole percent, for any times that a trace may tell.
 //
-//   const std::string share = StrCat(Percent(lost_nanos, step_nanos), " %");
+//   const std::string share = StrCat(Percent(/*part=*/2, /*whole=*/5), " %");  // "40 %"
 //
 // Ownership: none.
 // Threads: any.

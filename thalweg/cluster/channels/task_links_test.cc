@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 
 #include "thalweg/base/notification.h"
@@ -97,9 +98,10 @@ TEST_F(TaskLinksTest, AnOlderTaskIsNotAskedForEchoes) {
 }
 
 TEST_F(TaskLinksTest, WhoDoesNotAnswerIsGivenUp) {
-  Notification over;
-  b_.set_answer([&](ChannelManager&, const Hello&, std::string_view) {
-    over.Wait();
+  // Of the task as well, which may be asked when this has ended.
+  const auto over = std::make_shared<Notification>();
+  b_.set_answer([over](ChannelManager&, const Hello&, std::string_view) {
+    over->Wait();
     return std::string();
   });
   Make(ChannelUse::kTcp, ChannelUse::kTcp);
@@ -107,7 +109,7 @@ TEST_F(TaskLinksTest, WhoDoesNotAnswerIsGivenUp) {
   const int asked = b_.asked();
   EXPECT_FALSE(To(b_.name()).has_value());  // nor is he asked again at once
   EXPECT_EQ(b_.asked(), asked);
-  over.Notify();
+  over->Notify();
 }
 
 TEST_F(TaskLinksTest, NobodyElseIsAsked) {
