@@ -51,14 +51,28 @@ def link(text, device):
     return float(found[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[found[2]], found[3]
 
 
-def test_a_large_value_stays_on_its_side_of_a_slow_link(cluster):
-    for pair in (("master", "ps"), ("ps", "master"), ("ps", "worker"), ("worker", "ps")):
-        cluster.network[pair].rate = 5e5
-    slow = explained(cluster)
+def until_all_is_measured(explain):
+    """What `explain` gives, unless the machine is so busy that there was no time to measure a link: another cluster may have some."""
+    for _ in range(10):
+        texts = explain()
+        if all("(measured)" in text and "(guessed)" not in text for text in texts):
+            return texts
+    pytest.fail(texts[0])
+
+
+def test_a_large_value_stays_on_its_side_of_a_slow_link():
+    def explain():
+        cluster = faults.Cluster()
+        for pair in (("master", "ps"), ("ps", "master"), ("ps", "worker"), ("worker", "ps")):
+            cluster.network[pair].rate = 2e6
+        try:
+            return explained(cluster)
+        finally:
+            cluster.close()
+    slow = until_all_is_measured(explain)
     assert places(slow) == {PS}, slow
     for device in (MASTER, WORKER):
-        rate, whence = link(slow[0], device)
-        assert whence == "measured" and rate < 1e7, slow[0]
+        assert link(slow[0], device)[0] < 4e7, slow[0]
 
 
 def test_a_link_that_gives_no_answer_is_guessed(cluster):
@@ -77,13 +91,10 @@ def test_nothing_is_measured_for_who_does_not_ask(cluster):
 
 
 def test_through_channels_too():
-    """Unless the machine is so busy that there is no time for it: another cluster may have some."""
-    for _ in range(10):
+    def explain():
         cluster = faults.Cluster(by_calls=False)
         try:
-            texts = explained(cluster)
+            return explained(cluster)
         finally:
             cluster.close()
-        if all("(measured)" in text and "(guessed)" not in text for text in texts):
-            return
-    pytest.fail(texts[0])
+    until_all_is_measured(explain)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/session/run_metadata_message.h"
 
+#include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "thalweg/graph/graph_proto.h"
@@ -31,10 +31,7 @@ class FieldWriter {
     }
     *to_++ = static_cast<char>(value);
   }
-  void Bytes(std::string_view bytes) {
-    std::memcpy(to_, bytes.data(), bytes.size());
-    to_ += bytes.size();
-  }
+  void Bytes(std::string_view bytes) { to_ = std::copy(bytes.begin(), bytes.end(), to_); }
   void Length(uint32_t field, size_t size) {
     Varint(WireTag(field, WireType::kLengthDelimited));
     Varint(size);
