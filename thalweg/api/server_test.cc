@@ -463,14 +463,14 @@ TEST_P(ClusterTest, AFailingStepIsRecordedOnAllItsTasks) {
   const Result<OwnedMessage> metadata = ParseMessage(pb::RunMetadata::Descriptor(), *step.metadata);
   ASSERT_TRUE(metadata.ok()) << metadata.status().ToString();
   const std::set<std::string> ran = NodesOf(**metadata);
-  EXPECT_THAT(ran, ::testing::Contains("/job:ps/replica:0/task:0/device:CPU:0 refused"));
   EXPECT_THAT(ran, ::testing::Not(::testing::Contains(::testing::EndsWith(" never"))));
-  // Whom the error has ended tells too, where no call is ended with it.
-  if (GetParam() == ChannelUse::kNone) {
-    EXPECT_THAT(step.silent, ::testing::ElementsAre("/job:worker/replica:0/task:1"));
-  } else {
-    EXPECT_THAT(step.silent, ::testing::IsEmpty());
-    EXPECT_THAT(ran, ::testing::Contains("/job:worker/replica:0/task:1/device:CPU:0 sent"));
+  // By calls the first error ends the other's call, if that is not over, and then it tells nothing:
+  // that of the part that failed, or of the one that waits for its value.
+  EXPECT_LE(step.silent.size(), GetParam() == ChannelUse::kNone ? 1U : 0U);
+  for (const std::string node : {"/job:ps/replica:0/task:0/device:CPU:0 refused",
+                                 "/job:worker/replica:0/task:1/device:CPU:0 sent"}) {
+    if (!step.silent.empty() && node.starts_with(step.silent.front())) continue;
+    EXPECT_THAT(ran, ::testing::Contains(node));
   }
   EXPECT_GE((*metadata)->Size(pb::RunMetadata::kPartitionGraphs), 2U);
 }
