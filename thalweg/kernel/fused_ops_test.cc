@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/graph/graph_builder.h"
+#include "thalweg/kernel/test_device.h"
 #include "thalweg/kernel/test_step.h"
 
 namespace thalweg {
@@ -31,17 +32,7 @@ class FusedOpsTest : public testing::Test {
     return FusedOps::Parse(KernelConstruction(*node, device_, resources_), may_batch_norm);
   }
 
-  class NoDevice final : public Device {
-   public:
-    NoDevice() : Device(*DeviceName::Parse("/cpu:0"), 1), allocator_(MakeCpuAllocator()) {}
-    Allocator& allocator() override { return *allocator_; }
-    Allocator& host_allocator() override { return *allocator_; }
-    void CopyToHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
-    void CopyFromHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
-
-   private:
-    AllocatorPtr allocator_;
-  } device_;
+  NamedDevice device_{"/cpu:0"};
   ResourceManager resources_;
   std::shared_ptr<OpRegistry> ops_ = std::make_shared<OpRegistry>();
 };

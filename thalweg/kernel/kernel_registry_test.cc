@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "thalweg/graph/graph_builder.h"
+#include "thalweg/kernel/test_device.h"
 
 namespace thalweg {
 namespace {
@@ -15,19 +16,9 @@ namespace {
 using ::testing::HasSubstr;
 
 // A device of any type, which no kernel of these tests uses.
-class NamedDevice final : public Device {
- public:
-  explicit NamedDevice(std::string_view type)
-      : Device(*DeviceName::Parse(StrCat("/job:a/replica:0/task:0/device:", type, ":0")), 1),
-        allocator_(MakeCpuAllocator()) {}
-  Allocator& allocator() override { return *allocator_; }
-  Allocator& host_allocator() override { return *allocator_; }
-  void CopyToHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
-  void CopyFromHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
-
- private:
-  AllocatorPtr allocator_;
-};
+NamedDevice OfType(std::string_view type) {
+  return NamedDevice(StrCat("/job:a/replica:0/task:0/device:", type, ":0"));
+}
 
 template <int N>
 struct Numbered : Kernel {
@@ -62,7 +53,7 @@ class KernelRegistryTest : public testing::Test {
   }
   // What the kernel that was found says.
   std::string Words(const Node& node, std::string_view device = kCpu) {
-    NamedDevice on(device);
+    NamedDevice on = OfType(device);
     Result<std::unique_ptr<Kernel>> kernel = registry_.Make(node, on, resources_);
     if (!kernel.ok()) return std::string(kernel.status().message());
     Context context;

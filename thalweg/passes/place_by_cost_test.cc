@@ -7,9 +7,9 @@
 
 #include "thalweg/graph/graph_builder.h"
 #include "thalweg/graph/shape_inference.h"
+#include "thalweg/kernel/test_device.h"
 #include "thalweg/passes/place.h"
 #include "thalweg/passes/prune.h"
-#include "thalweg/passes/test_device.h"
 #include "thalweg/passes/test_pass.h"
 
 namespace thalweg {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thalweg/passes/test_device.h"
+#include "thalweg/kernel/test_device.h"
 #include "thalweg/passes/test_pass.h"
 
 namespace thalweg {

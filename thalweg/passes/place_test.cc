@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/graph/graph_builder.h"
+#include "thalweg/kernel/test_device.h"
 #include "thalweg/passes/partition.h"
 #include "thalweg/passes/prune.h"
-#include "thalweg/passes/test_device.h"
 
 namespace thalweg {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "thalweg/base/cgroup.h"
-#include "thalweg/placement/test_devices.h"
+#include "thalweg/placement/test_timed_device.h"
 
 namespace thalweg {
 namespace {
@@ -37,8 +37,8 @@ TEST(DeviceProbeTest, ASilentDeviceEndsItsMeasurement) {
 TEST(DeviceProbeTest, MeasuresOnceAndTriesAgainWhatFailed) {
   FakeClock clock;
   std::vector<std::unique_ptr<Device>> devices;
-  devices.push_back(std::make_unique<ListedDevice>("/job:w/replica:0/task:0/device:CPU:0"));
-  devices.push_back(std::make_unique<ListedDevice>("/job:w/replica:0/task:0/device:CPU:1"));
+  devices.push_back(std::make_unique<NamedDevice>("/job:w/replica:0/task:0/device:CPU:0"));
+  devices.push_back(std::make_unique<NamedDevice>("/job:w/replica:0/task:0/device:CPU:1"));
   auto made = std::make_unique<TimedDevice>(kGpu, &clock);
   TimedDevice& gpu = *made;
   devices.push_back(std::move(made));
@@ -68,7 +68,7 @@ TEST(DeviceProbeTest, MeasuresOnceAndTriesAgainWhatFailed) {
 TEST(DeviceProbeTest, ThreadsThatCannotRunAtOnceDoNotCount) {
   FakeClock clock;
   std::vector<std::unique_ptr<Device>> devices;
-  devices.push_back(std::make_unique<ListedDevice>("/job:w/replica:0/task:0/device:CPU:0"));
+  devices.push_back(std::make_unique<NamedDevice>("/job:w/replica:0/task:0/device:CPU:0"));
   DeviceProbe probe(clock);
   MeasuredRates all, more;
   probe.Measure(devices, UsableProcessors(), &all);

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thalweg/placement/test_devices.h"
+#include "thalweg/kernel/test_device.h"
 #include "thalweg/placement/test_workload.h"
 
 namespace thalweg {
@@ -13,10 +13,10 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(MachineTest, GuessesByKind) {
-  ListedDevice cpu0("/job:w/replica:0/task:0/device:CPU:0");
-  ListedDevice cpu1("/job:w/replica:0/task:0/device:CPU:1");
-  ListedDevice gpu("/job:w/replica:0/task:0/device:GPU:0", false);
-  ListedDevice far("/job:w/replica:0/task:1/device:CPU:0");
+  NamedDevice cpu0("/job:w/replica:0/task:0/device:CPU:0");
+  NamedDevice cpu1("/job:w/replica:0/task:0/device:CPU:1");
+  NamedDevice gpu("/job:w/replica:0/task:0/device:GPU:0", 1, false);
+  NamedDevice far("/job:w/replica:0/task:1/device:CPU:0");
   const std::vector<Device*> devices = {&cpu0, &cpu1, &gpu, &far};
   const Machine machine = Machine::Guess(devices);
   EXPECT_TRUE(machine.Validate().ok());

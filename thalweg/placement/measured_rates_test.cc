@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "thalweg/placement/test_devices.h"
+#include "thalweg/kernel/test_device.h"
 
 namespace thalweg {
 namespace {
@@ -15,11 +15,11 @@ class MeasuredRatesTest : public ::testing::Test {
  protected:
   Machine Make() { return MeasuredMachine(devices_, rates_); }
 
-  ListedDevice cpu0_{"/job:w/replica:0/task:0/device:CPU:0"};
-  ListedDevice cpu1_{"/job:w/replica:0/task:0/device:CPU:1"};
-  ListedDevice gpu_{"/job:w/replica:0/task:0/device:GPU:0", false};
-  ListedDevice far_{"/job:w/replica:0/task:1/device:CPU:0"};
-  ListedDevice far_gpu_{"/job:w/replica:0/task:1/device:GPU:0", false};
+  NamedDevice cpu0_{"/job:w/replica:0/task:0/device:CPU:0"};
+  NamedDevice cpu1_{"/job:w/replica:0/task:0/device:CPU:1"};
+  NamedDevice gpu_{"/job:w/replica:0/task:0/device:GPU:0", 1, false};
+  NamedDevice far_{"/job:w/replica:0/task:1/device:CPU:0"};
+  NamedDevice far_gpu_{"/job:w/replica:0/task:1/device:GPU:0", 1, false};
   const std::vector<Device*> devices_ = {&cpu0_, &cpu1_, &gpu_, &far_, &far_gpu_};
   MeasuredRates rates_;
 };

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "thalweg/placement/test_devices.h"
+#include "thalweg/placement/test_timed_device.h"
 #include "thalweg/session/session_fixture.h"
 
 namespace thalweg {

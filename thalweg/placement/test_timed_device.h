@@ -1,45 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// ListedDevice: a device with a name and nothing else, to put into lists; TimedDevice: one whose
-// copies take what a test says, by the clock that they move.
+// TimedDevice: a device with memory of its own whose copies take what a test says, by the clock that
+// they move.
 //
 //   FakeClock clock;
 //   TimedDevice gpu("/job:w/replica:0/task:0/device:GPU:0", &clock);
 //
 // Ownership: the test's.
 // Threads: one.
-// Errors: none; a TimedDevice that is silent never answers.
+// Errors: none; one that is silent never answers.
 #pragma once
 
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "thalweg/kernel/device.h"
+#include "thalweg/kernel/test_device.h"
 #include "thalweg/testing/fake_clock.h"
 
 namespace thalweg {
 
-class ListedDevice : public Device {
- public:
-  explicit ListedDevice(std::string_view name, bool host_addressable = true)
-      : Device(*DeviceName::Parse(name), 1, host_addressable),
-        allocator_(MakeCpuAllocator(1 << 20)) {}
-  Allocator& allocator() override { return *allocator_; }
-  Allocator& host_allocator() override { return *allocator_; }
-  void CopyToHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
-  void CopyFromHost(const Tensor& tensor, CopyDone done) override { done(tensor); }
-
- private:
-  AllocatorPtr allocator_;
-};
-
-class TimedDevice : public ListedDevice {
+class TimedDevice : public NamedDevice {
  public:
   static constexpr std::chrono::microseconds kLatency{7};  // each way
   static constexpr int64_t kBytesPerMicro = 2000;
 
   TimedDevice(std::string_view name, FakeClock* clock)
-      : ListedDevice(name, /*host_addressable=*/false), clock_(clock) {}
+      : NamedDevice(name, 1, /*host_addressable=*/false), clock_(clock) {}
   Allocator& host_allocator() override { return *host_; }
   void CopyToHost(const Tensor& tensor, CopyDone done) override { Copy(tensor, std::move(done)); }
   void CopyFromHost(const Tensor& tensor, CopyDone done) override { Copy(tensor, std::move(done)); }

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device to place nodes on, for tests of passes: it runs nothing.
+// NamedDevice: a device with a name and the host's memory, to place nodes on and to make kernels
+// for, for tests; it runs nothing.
+//
+//   const NamedDevice gpu("/job:w/replica:0/task:0/device:GPU:0");
+//
+// Ownership: the test's.
+// Threads: any.
+// Errors: none; a name that is none ends the test.
 #pragma once
 
 #include <string_view>
@@ -10,7 +17,8 @@ namespace thalweg {
 
 class NamedDevice : public Device {
  public:
-  NamedDevice(std::string_view name, uint64_t incarnation, bool host_addressable = true)
+  explicit NamedDevice(std::string_view name, uint64_t incarnation = 1,
+                       bool host_addressable = true)
       : Device(*DeviceName::Parse(name), incarnation, host_addressable),
         allocator_(MakeCpuAllocator(1 << 20)) {}
   Allocator& allocator() override { return *allocator_; }
