@@ -21,6 +21,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Result<std::vector<std::unique_ptr<Device>>> MakeAskedCuda(const DeviceRequest& request) {
   DeviceRequest asked = request;
@@ -264,6 +265,17 @@ TEST_F(CudaDeviceTest, ALostCardIsUnavailableForGoodAndTheNextOneWorks) {
   EXPECT_FALSE(WhyLost(*device).ok());
   Open("");
   EXPECT_THAT(Back(*Twice(There(Count(3))))->flat<float>(), ElementsAre(0, 2, 4));
+}
+
+// Processors are no answer to who has a card that cannot be used.
+TEST_F(CudaDeviceTest, ACardThatCannotBeLookedForIsNotReplaced) {
+  fake.Fail("cuDeviceGetCount", 999);
+  const Status status = MakeGpuDevices({.job = "localhost",
+                                        .device_count = {{"GPU", 1}},
+                                        .host_allocator = MakeCpuAllocator(kLimit)})
+                            .status();
+  EXPECT_THAT(status.message(), HasSubstr("look for devices"));
+  EXPECT_THAT(status.message(), Not(HasSubstr("by OpenCL")));
 }
 
 // Whatever call fails: a word, nothing that hangs, nothing that leaks (TearDown).
