@@ -267,6 +267,18 @@ TEST_F(CudaDeviceTest, ALostCardIsUnavailableForGoodAndTheNextOneWorks) {
   EXPECT_THAT(Back(*Twice(There(Count(3))))->flat<float>(), ElementsAre(0, 2, 4));
 }
 
+TEST_F(CudaDeviceTest, ACardThatIsLostWhereItGivesNoMemoryCountsAsLost) {
+  fake.Fail("cuMemAlloc_v2", 2, true);
+  EXPECT_FALSE(device->Allocate(DType::kFloat, Shape{8 << 20}).ok());
+  EXPECT_TRUE(WhyLost(*device).ok()) << "no memory is no loss";
+  fake.Fail("cuMemAlloc_v2", 700, true);
+  EXPECT_FALSE(device->Allocate(DType::kFloat, Shape{8 << 20}).ok());
+  const Status lost = WhyLost(*device);
+  EXPECT_EQ(lost.code(), Code::kUnavailable);
+  EXPECT_THAT(lost.message(), HasSubstr("/device:GPU:0 is lost"));
+  EXPECT_THAT(lost.message(), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
+}
+
 // Processors are no answer to who has a card that cannot be used.
 TEST_F(CudaDeviceTest, ACardThatCannotBeLookedForIsNotReplaced) {
   fake.Fail("cuDeviceGetCount", 999);
