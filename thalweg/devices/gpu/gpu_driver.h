@@ -12,7 +12,8 @@
 // driver, which lets the device go with the last of them.
 // Threads: any, but launches of one function one at a time. `Ended` is called once, on a thread of
 // the driver's or inline, and never where the call gives an error; it may call the driver.
-// Errors: Make..., Find...: those of ErrorOf; Compile: Internal with the first lines of the compiler's log.
+// Errors: Make..., Find...: those of ErrorOf; Compile: Internal with the first lines of the
+// compiler's log.
 #pragma once
 
 #include <array>
