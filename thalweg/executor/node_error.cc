@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/executor/node_error.h"
 
+#include "thalweg/kernel/losable.h"
 #include "thalweg/resources/variable.h"
 
 namespace thalweg {
@@ -42,10 +43,18 @@ UsersError InUsersTerms(std::string_view message, const ProgramNode& node) {
   return OfPart(message, node.made_of.back(), node.site);
 }
 
+// A device that is lost gives no memory either.
+Status CauseOf(const Status& error, const StepContext& context) {
+  if (error.code() != Code::kResourceExhausted || context.device == nullptr) return error;
+  Status lost = WhyLost(*context.device);
+  return lost.ok() ? error : lost;
+}
+
 }  // namespace
 
-Status NodeError(const Status& error, const ProgramNode& node, const StepContext& context,
+Status NodeError(const Status& given, const ProgramNode& node, const StepContext& context,
                  std::span<const Tensor* const> inputs) {
+  const Status error = CauseOf(given, context);
   // What is wrong comes first, in TensorFlow's words where it has some: programs look for them.
   const UsersError users = InUsersTerms(error.message(), node);
   std::string text = StrCat(users.message, kNodeBegins, users.label);

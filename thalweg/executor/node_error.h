@@ -6,8 +6,9 @@
 //
 // Ownership: the Status is the caller's; the rest is read during the call.
 // Threads: any.
-// Errors: it makes them: the kernel's code with the node's text; InvalidArgument for a dead fetch
-// or a reference to no variable.
+// Errors: it makes them: the kernel's code with the node's text, for want of memory the code and
+// words of a lost device where it is one; InvalidArgument for a dead fetch or a reference to no
+// variable.
 #pragma once
 
 #include <span>
@@ -16,7 +17,7 @@
 
 namespace thalweg {
 
-Status NodeError(const Status& error, const ProgramNode& node, const StepContext& context,
+Status NodeError(const Status& given, const ProgramNode& node, const StepContext& context,
                  std::span<const Tensor* const> inputs);
 // A node has it already: one of a function's body, or of another task's step, where a Recv ends
 // with the error of that step.

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "thalweg/compute/conv/conv2d.h"
+#include "thalweg/compute/conv/test_conv.h"
 #include "thalweg/compute/isa/components.h"
-#include "thalweg/compute/test_work.h"
 
 namespace thalweg::compute {
 namespace {
@@ -32,31 +32,18 @@ Conv2DShape ShapeOf(const Layer& l) {
   return {l.batch, w, w, l.in, l.out};
 }
 
-struct Results {
-  std::vector<float> y, dx, df;
-  bool operator==(const Results&) const = default;
-};
-
-Results RunAll(const Conv2DShape& s, int threads, ConvPlans* plans) {
-  const auto x = RandomValues(s.batch * s.InPixels() * s.in_channels);
-  const auto f = RandomValues(s.Taps() * s.in_channels * s.out_channels, -1, 1, 2);
-  const auto g = RandomValues(s.batch * s.OutPixels() * s.out_channels, -1, 1, 3);
+ConvResults RunAll(const Conv2DShape& s, int threads, ConvPlans* plans) {
+  const ConvOperands of(s);
   const auto bias = RandomValues(s.out_channels, -1, 1, 4);
-  Results r{std::vector<float>(g.size()), std::vector<float>(x.size()),
-            std::vector<float>(f.size())};
+  ConvResults r(of);
   TestWork work(BestIsaLevel(), threads);
   const DType t = DType::kFloat;
-  EXPECT_TRUE(
-      Conv2D(work, t, s, x.data(), f.data(), r.y.data(), {.bias = bias.data(), .relu = true}, plans)
-          .ok());
-  EXPECT_TRUE(Conv2DBackwardInput(work, t, s, f.data(), g.data(), r.dx.data(), plans).ok());
-  EXPECT_TRUE(Conv2DBackwardFilter(work, t, s, x.data(), g.data(), r.df.data(), plans).ok());
+  EXPECT_TRUE(Conv2D(work, t, s, of.x.data(), of.f.data(), r.y.data(),
+                     {.bias = bias.data(), .relu = true}, plans)
+                  .ok());
+  EXPECT_TRUE(Conv2DBackwardInput(work, t, s, of.f.data(), of.g.data(), r.dx.data(), plans).ok());
+  EXPECT_TRUE(Conv2DBackwardFilter(work, t, s, of.x.data(), of.g.data(), r.df.data(), plans).ok());
   return r;
-}
-
-void ExpectClose(const std::vector<float>& a, const std::vector<float>& b, const char* what) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 3e-3) << what << " at " << i;
 }
 
 #ifdef THALWEG_BUILDS_DNNL  // the component is built where libdnnl is installed
@@ -66,10 +53,8 @@ TEST(ConvPlansTest, AgreeWithTheOwnPathAndDoNotDependOnThreads) {
     SCOPED_TRACE(testing::Message() << "in " << layer.in << " size " << layer.size);
     const Conv2DShape s = ShapeOf(layer);
     ConvPlans plans;
-    const Results own = RunAll(s, 2, nullptr), one = RunAll(s, 1, &plans);
-    ExpectClose(own.y, one.y, "output");
-    ExpectClose(own.dx, one.dx, "input gradient");
-    ExpectClose(own.df, one.df, "filter gradient");
+    const ConvResults own = RunAll(s, 2, nullptr), one = RunAll(s, 1, &plans);
+    ExpectClose(own, one);
     EXPECT_TRUE(one == RunAll(s, 3, &plans));
   }
 }

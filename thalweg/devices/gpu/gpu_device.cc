@@ -23,6 +23,12 @@ GpuDevice::GpuDevice(DeviceName name, uint64_t incarnation, std::shared_ptr<GpuD
       programs_(driver_, std::move(binaries)),
       queue_(driver_, memory_, full_name()) {}
 
+Status GpuDevice::lost() const {
+  if (Status broken = queue_.broken(); !broken.ok()) return broken;
+  const Status memory = memory_->lost();
+  return memory.ok() ? OkStatus() : LostDevice(full_name(), memory.message());
+}
+
 void GpuDevice::CopyToHost(const Tensor& tensor, CopyDone done) {
   if (!Has(tensor)) {
     return done(Internal("a copy from ", full_name(), " to the host got ", tensor.dtype(),

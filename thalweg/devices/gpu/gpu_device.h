@@ -36,7 +36,7 @@ class GpuDevice : public Device, public Losable {
   void CopyFromHost(const Tensor& tensor, CopyDone done) override;
 
   // Also where queued work has failed otherwise: what it was to make is not there.
-  Status lost() const override { return queue_.broken(); }
+  Status lost() const override;
 
   GpuQueue& queue() { return queue_; }
   GpuPrograms& programs() { return programs_; }

@@ -2,7 +2,7 @@
 // GpuDriver: what OpenCL or CUDA does for one device: buffers, compiled programs, one in-order
 // queue of launches and copies. Everything above it is the same for both.
 //
-//   const GpuBuffer buffer = driver->MakeBuffer(1 << 20);
+//   ASSIGN_OR_RETURN(const GpuBuffer buffer, driver->MakeBuffer(1 << 20));
 //   driver->Write(bytes, {buffer, 0}, size, GpuReaders::kQueued, [](int error) {});
 //   const int error = driver->Finish();
 //   if (error != 0) return driver->ErrorOf("wait", error, true);
@@ -12,7 +12,8 @@
 // driver, which lets the device go with the last of them.
 // Threads: any, but launches of one function one at a time. `Ended` is called once, on a thread of
 // the driver's or inline, and never where the call gives an error; it may call the driver.
-// Errors: Find...: those of ErrorOf; Compile: Internal with the first lines of the compiler's log.
+// Errors: Make..., Find...: those of ErrorOf; Compile: Internal with the first lines of the
+// compiler's log.
 #pragma once
 
 #include <array>
@@ -89,8 +90,8 @@ class GpuDriver {
   GpuDriver& operator=(const GpuDriver&) = delete;
   const GpuTraits& traits() const { return traits_; }
 
-  // Null where there is no memory. What queued work still uses is released behind it.
-  virtual GpuBuffer MakeBuffer(size_t bytes) = 0;
+  virtual Result<GpuBuffer> MakeBuffer(size_t bytes) = 0;
+  // What queued work still uses is released behind it.
   virtual void ReleaseBuffer(GpuBuffer buffer) = 0;
 
   virtual Result<GpuProgram> Compile(const std::string& source) = 0;

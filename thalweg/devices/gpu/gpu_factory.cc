@@ -134,7 +134,7 @@ Result<Devices> MakeGpuDevices(const DeviceRequest& request) {
     // NVIDIA's cards are here and cannot be used: processors are not what was asked for.
     const auto cards = std::ranges::count_if(
         there, [](const Candidate& candidate) { return !candidate.traits.IsProcessor(); });
-    const bool is_unusable = cuda.code() == Code::kFailedPrecondition;
+    const bool is_unusable = !cuda.ok() && cuda.code() != Code::kNotFound;
     if (is_unusable && static_cast<size_t>(cards) < needed) return cuda;
     if (!opencl.ok() && of_cuda == 0) {
       return Status(opencl.code(), StrCat("no device of type GPU: by CUDA: ", cuda.message(),

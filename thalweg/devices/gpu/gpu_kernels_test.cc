@@ -11,23 +11,12 @@
 #include "thalweg/devices/gpu/test_kernel_machine.h"
 #include "thalweg/kernel/memory_kind.h"
 #include "thalweg/resources/variable.h"
-#include "thalweg/testing/device_conformance.h"
 #include "thalweg/testing/kernel_call.h"
 
 namespace thalweg {
 namespace {
 
 using ::testing::HasSubstr;
-
-Result<std::vector<std::unique_ptr<Device>>> MakeOneUnderTest(const DeviceRequest& request) {
-  DeviceRequest asked = request;
-  asked.device_count = {{"GPU", 1}};
-  return MakeDevicesUnderTest(asked);
-}
-
-class GpuConformance : public ::testing::TestWithParam<DeviceCheck> {};
-TEST_P(GpuConformance, Holds) { CheckDevice({.factory = MakeOneUnderTest}, GetParam()); }
-INSTANTIATE_TEST_SUITE_P(All, GpuConformance, ::testing::ValuesIn(DeviceChecks()), DeviceCheckName);
 
 // The device, made once, and a registry that has its kernels.
 struct KernelMachine {

@@ -61,9 +61,12 @@ void GpuMemory::RemoveFree(std::map<size_t, size_t>::iterator block) {
 
 bool GpuMemory::AddChunkOf(size_t size) {
   if (size > limit_ - kept_ || range_size_ - next_ < size + kPageOfRange) return false;
-  const GpuBuffer buffer = driver_->MakeBuffer(size);
-  if (buffer == nullptr) return false;
-  chunks_.emplace(next_, Chunk{buffer, size, 0});
+  const Result<GpuBuffer> buffer = driver_->MakeBuffer(size);
+  if (!buffer.ok()) {
+    if (buffer.status().code() == Code::kUnavailable && lost_.ok()) lost_ = buffer.status();
+    return false;
+  }
+  chunks_.emplace(next_, Chunk{*buffer, size, 0});
   AddFree(next_, size);
   next_ += RoundUp(size, kPageOfRange) + kPageOfRange;
   kept_ += size;
@@ -156,6 +159,11 @@ AllocatorStats GpuMemory::Stats() const {
   AllocatorStats stats = stats_;
   stats.bytes_kept = static_cast<int64_t>(kept_);
   return stats;
+}
+
+Status GpuMemory::lost() const {
+  MutexLock lock(mutex_);
+  return lost_;
 }
 
 GpuPlace GpuMemory::PlaceOf(const void* address) const {

@@ -34,6 +34,9 @@ class GpuMemory : public Allocator {
   // Gives buffers without a live block back to the driver.
   void Trim() override EXCLUDES(mutex_);
 
+  // What the driver said where there was no buffer as the device is lost; else OK.
+  Status lost() const EXCLUDES(mutex_);
+
   bool Contains(const void* address) const {
     const char* const at = static_cast<const char*>(address);
     return at >= range_ && at < range_ + range_size_;
@@ -77,6 +80,7 @@ class GpuMemory : public Allocator {
   AllocatorStats stats_ GUARDED_BY(mutex_);
   int64_t live_ GUARDED_BY(mutex_) = 0;
   bool abandoned_ GUARDED_BY(mutex_) = false;
+  Status lost_ GUARDED_BY(mutex_);
 };
 
 }  // namespace thalweg

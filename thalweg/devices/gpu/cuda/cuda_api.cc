@@ -58,7 +58,7 @@ Status FindFunctions(void* library, CudaApi* api) {
 Status StartError(const CudaApi& api, int error) {
   switch (error) {
     case cu::kNoDevice:
-      return Unavailable(
+      return NotFound(
           "NVIDIA's driver is here and has no device: nvidia-smi says which ones it knows, and a "
           "container must be started with them (docker run --gpus all)");
     case cu::kSystemDriverMismatch:

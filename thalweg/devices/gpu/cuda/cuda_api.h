@@ -9,8 +9,8 @@
 //
 // Ownership: the table and the libraries live as long as the process.
 // Threads: any; a context is current in one thread at a time, so that CurrentCuda is a local.
-// Errors: NotFound where there is no driver, FailedPrecondition where it is too old or does not
-// start, Unavailable where it has no device.
+// Errors: NotFound where there is no driver or it has no device, FailedPrecondition where it is too
+// old or does not start.
 #pragma once
 
 #include <cstddef>

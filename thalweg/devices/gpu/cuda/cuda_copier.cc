@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 namespace thalweg {
@@ -43,17 +44,30 @@ int CudaCopier::Add(CudaCopy copy) {
     }
   }
   MutexLock lock(mutex_);
+  const cu::Event after = job.after;
   jobs_.push_back(std::move(job));
-  if (threads_.empty()) {
-    StartThread();
-  } else {
-    changed_.NotifyAll();
-  }
-  return cu::kSuccess;
+  if (somebody_copies_ || PassOn()) return cu::kSuccess;
+  // All threads are in an `ended`, which may wait for this one: it would wait for ever.
+  jobs_.pop_back();
+  const CurrentCuda current = context_->Use();
+  context_->cuda().EventDestroy(after);
+  return cu::kOutOfMemory;
 }
 
-void CudaCopier::StartThread() {
-  threads_.emplace_back(name_, [this] { Loop(); });
+bool CudaCopier::PassOn() {
+  if (free_ == 0) return !ends_ && StartThread();
+  changed_.NotifyAll();
+  return true;
+}
+
+bool CudaCopier::StartThread() {
+  try {
+    threads_.emplace_back(name_, [this] { Loop(); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  ++free_;
+  return true;
 }
 
 void CudaCopier::Loop() {
@@ -64,10 +78,9 @@ void CudaCopier::Loop() {
         mutex_.Unlock();
         return;
       }
-      ++idle_;
       changed_.Wait(mutex_);
-      --idle_;
     }
+    --free_;
     somebody_copies_ = true;
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
@@ -75,15 +88,13 @@ void CudaCopier::Loop() {
     const int error = Do(job);
     mutex_.Lock();
     somebody_copies_ = false;
-    if (idle_ > 0) {
-      changed_.NotifyAll();
-    } else if (!ends_) {
-      StartThread();
-    }
+    // Without a thread what is there waits for this one, and what `ended` adds is refused.
+    if (!jobs_.empty()) PassOn();
     mutex_.Unlock();
     job.copy.ended(error);
     job.copy.ended = nullptr;
     mutex_.Lock();
+    ++free_;
   }
 }
 

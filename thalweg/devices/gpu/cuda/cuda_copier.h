@@ -9,7 +9,8 @@
 // Ownership: shares the context; its end waits for what was added.
 // Threads: Add from any. One of its own threads copies, in order; while that one is in an `ended`,
 // which may wait for another copy, another goes on.
-// Errors: of Add: it has not been added, and `ended` is not called.
+// Errors: of Add: it has not been added, and `ended` is not called; kOutOfMemory also where the
+// system gives no thread that could copy.
 #pragma once
 
 #include <deque>
@@ -48,7 +49,9 @@ class CudaCopier {
   };
 
   void Loop() EXCLUDES(mutex_);
-  void StartThread() REQUIRES(mutex_);
+  // Somebody does what is to be done next; false where the system gives no thread for it.
+  bool PassOn() REQUIRES(mutex_);
+  bool StartThread() REQUIRES(mutex_);
   int Do(const Job& job);
   int ToHost(const CudaCopy& copy);
   int ToDevice(const CudaCopy& copy);
@@ -62,7 +65,7 @@ class CudaCopier {
   CondVar changed_;
   std::deque<Job> jobs_ GUARDED_BY(mutex_);
   bool somebody_copies_ GUARDED_BY(mutex_) = false;
-  int idle_ GUARDED_BY(mutex_) = 0;
+  int free_ GUARDED_BY(mutex_) = 0;  // threads that neither copy nor are in an `ended`
   bool ends_ GUARDED_BY(mutex_) = false;
   std::vector<Thread> threads_ GUARDED_BY(mutex_);
 };

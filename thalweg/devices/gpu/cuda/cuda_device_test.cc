@@ -4,44 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
-#include <thread>
 
 #include "thalweg/base/notification.h"
-#include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/devices/gpu/cuda/cuda_driver.h"
 #include "thalweg/devices/gpu/cuda/test_libcuda.h"
-#include "thalweg/devices/gpu/gpu_device.h"
 #include "thalweg/devices/gpu/gpu_factory.h"
-#include "thalweg/devices/gpu/gpu_kernel.h"
-#include "thalweg/testing/device_conformance.h"
+#include "thalweg/devices/gpu/test_gpu_device.h"
 
 namespace thalweg {
 namespace {
 
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
-Result<std::vector<std::unique_ptr<Device>>> MakeAskedCuda(const DeviceRequest& request) {
-  DeviceRequest asked = request;
-  asked.device_count = {{"GPU", 1}};
-  return MakeCudaDevices(asked);
-}
-
-class CudaConformance : public ::testing::TestWithParam<DeviceCheck> {};
-TEST_P(CudaConformance, Holds) { CheckDevice({.factory = MakeAskedCuda}, GetParam()); }
-INSTANTIATE_TEST_SUITE_P(All, CudaConformance, ::testing::ValuesIn(DeviceChecks()),
-                         DeviceCheckName);
-
-constexpr const char* kTwiceSource = R"(
-__kernel void twice(__global const float* xb, ulong x0, __global float* yb, ulong y0, uint n) {
-  const uint i = get_global_id(0);
-  if (i < n) yb[y0 + i] = 2 * xb[x0 + i];
-})";
-
-class CudaDeviceTest : public ::testing::Test {
+class CudaDeviceTest : public GpuDeviceTest {
  protected:
-  void SetUp() override { Open(""); }
   // What is on the card goes with the device.
   void TearDown() override {
     fake.Mend();
@@ -49,45 +27,13 @@ class CudaDeviceTest : public ::testing::Test {
     EXPECT_EQ(fake.live(), 0);
     EXPECT_EQ(fake.copies_of_pageable_memory(), 0);
   }
-  void Open(const std::string& cache) {
-    opened = MakeAskedCuda(
-        {.job = "localhost", .host_allocator = MakeCpuAllocator(kLimit), .cache_directory = cache});
-    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
-    device = static_cast<GpuDevice*>(opened->front().get());
-  }
-  using Copy = void (Device::*)(const Tensor&, Device::CopyDone);
-  Result<Tensor> Copied(Copy copy, const Tensor& tensor) {
-    Result<Tensor> copied = Internal("not yet");
-    Notification ended;
-    (device->*copy)(tensor, [&](Result<Tensor> result) {
-      copied = std::move(result);
-      ended.Notify();
-    });
-    ended.Wait();
-    return copied;
-  }
-  Tensor There(const Tensor& tensor) { return *Copied(&Device::CopyFromHost, tensor); }
-  Result<Tensor> Back(const Tensor& tensor) { return Copied(&Device::CopyToHost, tensor); }
-  // y = 2 x, queued.
-  Result<Tensor> Twice(const Tensor& x) {
-    ASSIGN_OR_RETURN(const GpuFunction kernel, device->programs().Find(kTwiceSource, "twice"));
-    ASSIGN_OR_RETURN(Tensor y, device->Allocate(DType::kFloat, x.shape()));
-    const auto n = static_cast<uint32_t>(x.num_elements());
-    GpuLaunch launch(kernel);
-    launch.Add(x).Add(y).Value(n);
-    RETURN_IF_ERROR(RunLine(device->queue(), launch, n));
-    return y;
-  }
   static Tensor Count(int64_t n) {
     std::vector<float> values(static_cast<size_t>(n));
     std::iota(values.begin(), values.end(), 0.0f);
     return Tensor::Of<float>(values, Shape{n});
   }
 
-  static constexpr int64_t kLimit = int64_t{64} << 20;
   FakeCuda& fake = FakeCuda::Get();
-  Result<std::vector<std::unique_ptr<Device>>> opened = Internal("not yet");
-  GpuDevice* device = nullptr;
 };
 
 TEST_F(CudaDeviceTest, ACardIsDescribed) {
@@ -173,23 +119,6 @@ TEST_F(CudaDeviceTest, UploadsStandInTheQueueWhateverTheirSize) {
   }
 }
 
-TEST_F(CudaDeviceTest, CallsFromManyThreadsKeepTheirArguments) {
-  std::vector<std::thread> threads;
-  std::vector<Tensor> results(4);
-  for (size_t t = 0; t < results.size(); ++t) {
-    threads.emplace_back([&, t] {
-      const Tensor x =
-          There(Tensor::Of<float>(std::vector<float>(1000, float(t + 1)), Shape{1000}));
-      for (int i = 0; i < 50; ++i) results[t] = *Twice(x);
-      results[t] = *Back(results[t]);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (size_t t = 0; t < results.size(); ++t) {
-    EXPECT_THAT(results[t].flat<float>(), Each(2 * float(t + 1)));
-  }
-}
-
 TEST_F(CudaDeviceTest, ProductsOfTheLibraryAreThoseOfRows) {
   ASSERT_TRUE(device->has_products());
   const Tensor a = There(Tensor::Of<float>(std::vector<float>{1, 2, 3, 4, 5, 6}, Shape{2, 3}));
@@ -266,6 +195,29 @@ TEST_F(CudaDeviceTest, ALostCardIsUnavailableForGoodAndTheNextOneWorks) {
   EXPECT_THAT(Back(*Twice(There(Count(3))))->flat<float>(), ElementsAre(0, 2, 4));
 }
 
+TEST_F(CudaDeviceTest, ACardThatIsLostWhereItGivesNoMemoryCountsAsLost) {
+  fake.Fail("cuMemAlloc_v2", 2, true);
+  EXPECT_FALSE(device->Allocate(DType::kFloat, Shape{8 << 20}).ok());
+  EXPECT_TRUE(WhyLost(*device).ok()) << "no memory is no loss";
+  fake.Fail("cuMemAlloc_v2", 700, true);
+  EXPECT_FALSE(device->Allocate(DType::kFloat, Shape{8 << 20}).ok());
+  const Status lost = WhyLost(*device);
+  EXPECT_EQ(lost.code(), Code::kUnavailable);
+  EXPECT_THAT(lost.message(), HasSubstr("/device:GPU:0 is lost"));
+  EXPECT_THAT(lost.message(), HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS (700)"));
+}
+
+// Processors are no answer to who has a card that cannot be used.
+TEST_F(CudaDeviceTest, ACardThatCannotBeLookedForIsNotReplaced) {
+  fake.Fail("cuDeviceGetCount", 999);
+  const Status status = MakeGpuDevices({.job = "localhost",
+                                        .device_count = {{"GPU", 1}},
+                                        .host_allocator = MakeCpuAllocator(kLimit)})
+                            .status();
+  EXPECT_THAT(status.message(), HasSubstr("look for devices"));
+  EXPECT_THAT(status.message(), Not(HasSubstr("by OpenCL")));
+}
+
 // Whatever call fails: a word, nothing that hangs, nothing that leaks (TearDown).
 TEST_F(CudaDeviceTest, EveryCallMayFail) {
   for (const char* call :
@@ -291,7 +243,7 @@ TEST_F(CudaDeviceTest, EveryCallMayFail) {
   fake.Mend();
   fake.Fail("cuDevicePrimaryCtxRetain", 2);
   const Status status =
-      MakeAskedCuda({.job = "localhost", .host_allocator = MakeCpuAllocator(kLimit)}).status();
+      MakeOneUnderTest({.job = "localhost", .host_allocator = MakeCpuAllocator(kLimit)}).status();
   EXPECT_THAT(status.message(), HasSubstr("CUDA device 'Fake card' cannot be used"));
 }
 
@@ -308,27 +260,12 @@ TEST_F(CudaDeviceTest, AContextThatIsGoneLeavesThatOfOthersCurrent) {
   EXPECT_EQ(current, other);
 }
 
-TEST_F(CudaDeviceTest, TrimGivesUnusedMemoryBackAndTensorsOutliveTheDevice) {
-  Tensor kept = There(Tensor::Vector<float>({1, 2, 3}));
-  { const Tensor large = *device->Allocate(DType::kFloat, Shape{8 << 20}); }
-  const int64_t before = device->allocator().Stats().bytes_kept;
-  device->allocator().Trim();
-  EXPECT_LT(device->allocator().Stats().bytes_kept, before);
-  EXPECT_THAT(Back(kept)->flat<float>(), ElementsAre(1, 2, 3));
+TEST_F(CudaDeviceTest, TensorsKeepItsMemory) {
+  Tensor kept = There(Count(3));
   opened->clear();
   EXPECT_GT(fake.live(), 0);
   kept = Tensor();
   EXPECT_EQ(fake.live(), 0);
-}
-
-TEST_F(CudaDeviceTest, ABinaryIsReadByTheNextDevice) {
-  const TemporaryDirectory folder;
-  Open(folder.path());
-  ASSERT_TRUE(device->programs().Find(kTwiceSource, "twice").ok());
-  EXPECT_EQ(device->programs().compiled(), 1);
-  Open(folder.path());
-  ASSERT_TRUE(device->programs().Find(kTwiceSource, "twice").ok());
-  EXPECT_EQ(device->programs().compiled(), 0);
 }
 
 TEST(CudaCompilerTest, ACardHasItsOwnCodeOrThatOfTheNewestBeforeIt) {

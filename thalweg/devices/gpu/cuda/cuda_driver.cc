@@ -97,11 +97,12 @@ CudaDriver::~CudaDriver() {
   products_ = nullptr;
 }
 
-GpuBuffer CudaDriver::MakeBuffer(size_t bytes) {
+Result<GpuBuffer> CudaDriver::MakeBuffer(size_t bytes) {
   const CurrentCuda current = context_->Use();
   cu::Pointer address = 0;
-  if (cuda_.MemAlloc(&address, bytes) != cu::kSuccess) return nullptr;
-  return reinterpret_cast<GpuBuffer>(address);
+  const int error = cuda_.MemAlloc(&address, bytes);
+  if (error == cu::kSuccess) return reinterpret_cast<GpuBuffer>(address);
+  return ErrorOf(StrCat("make a buffer of device '", traits().name, "'"), error, false);
 }
 
 void CudaDriver::ReleaseBuffer(GpuBuffer buffer) {

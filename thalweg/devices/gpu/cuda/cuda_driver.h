@@ -36,7 +36,7 @@ class CudaDriver : public GpuDriver {
   static Result<std::shared_ptr<CudaDriver>> Make(const CudaApi& cuda, const CudaChoice& choice);
   ~CudaDriver() override;
 
-  GpuBuffer MakeBuffer(size_t bytes) override;
+  Result<GpuBuffer> MakeBuffer(size_t bytes) override;
   void ReleaseBuffer(GpuBuffer buffer) override;
   Result<GpuProgram> Compile(const std::string& source) override;
   GpuProgram FromBinary(const std::string& binary) override;

@@ -1,147 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
-#include <fstream>
-#include <thread>
-
-#include "thalweg/base/notification.h"
-#include "thalweg/base/test_temporary_directory.h"
-#include "thalweg/devices/gpu/gpu_device.h"
-#include "thalweg/devices/gpu/gpu_factory.h"
-#include "thalweg/devices/gpu/gpu_kernel.h"
 #include "thalweg/devices/gpu/opencl/opencl_driver.h"
+#include "thalweg/devices/gpu/test_gpu_device.h"
 
 namespace thalweg {
 namespace {
 
-using ::testing::Each;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// A processor will do.
-Result<std::vector<std::unique_ptr<Device>>> MakeAsked(const DeviceRequest& request) {
-  DeviceRequest asked = request;
-  asked.device_count = {{"GPU", 1}};
-  return MakeOpenClDevices(asked);
-}
-
-class OpenClDeviceTest : public ::testing::Test {
- protected:
-  void SetUp() override { Open(""); }
-  void Open(const std::string& cache) {
-    opened = MakeAsked(
-        {.job = "localhost", .host_allocator = MakeCpuAllocator(kLimit), .cache_directory = cache});
-    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
-    device = static_cast<GpuDevice*>(opened->front().get());
-  }
-  Result<Tensor> Copied(void (Device::*copy)(const Tensor&, Device::CopyDone),
-                        const Tensor& tensor) {
-    Result<Tensor> copied = Internal("not yet");
-    Notification ended;
-    (device->*copy)(tensor, [&](Result<Tensor> result) {
-      copied = std::move(result);
-      ended.Notify();
-    });
-    ended.Wait();
-    return copied;
-  }
-  Tensor There(const Tensor& tensor) { return *Copied(&Device::CopyFromHost, tensor); }
-
-  static constexpr int64_t kLimit = int64_t{64} << 20;
-  Result<std::vector<std::unique_ptr<Device>>> opened = Internal("not yet");
-  GpuDevice* device = nullptr;
-};
-
-constexpr const char* kTwice = R"(
-__kernel void twice(__global const float* xb, ulong x0, __global float* yb, ulong y0, uint n) {
-  const uint i = get_global_id(0);
-  if (i < n) yb[y0 + i] = 2 * xb[x0 + i];
-})";
-
-TEST_F(OpenClDeviceTest, WhatTheHostTouchesFaults) {
-  Tensor there = There(Tensor::Vector<float>({1, 2, 3}));
-  EXPECT_DEATH([[maybe_unused]] const volatile float read = there.data<float>()[1], "");
-}
-
-TEST_F(OpenClDeviceTest, ScalarsLieInItsMemoryToo) {
-  const Result<Tensor> scalar = device->Allocate(DType::kFloat, Shape{});
-  ASSERT_TRUE(scalar.ok());
-  EXPECT_TRUE(device->Has(*scalar));
-}
-
-TEST_F(OpenClDeviceTest, AKernelRunsBehindTheCopyThatItReads) {
-  const Result<GpuFunction> kernel = device->programs().Find(kTwice, "twice");
-  ASSERT_TRUE(kernel.ok()) << kernel.status().ToString();
-  Tensor x = There(Tensor::Vector<float>({1, 2, 3}));
-  for (int i = 0; i < 1000; ++i) {
-    Tensor y = *device->Allocate(DType::kFloat, Shape{3});
-    GpuLaunch launch(*kernel);
-    launch.Add(x).Add(y).Value(uint32_t{3});
-    ASSERT_TRUE(RunLine(device->queue(), launch, 3).ok());
-    x = i % 20 == 19 ? There(Tensor::Vector<float>({1, 2, 3})) : y;  // the block is given out again
-  }
-  const Result<Tensor> back = Copied(&Device::CopyToHost, x);
-  ASSERT_TRUE(back.ok()) << back.status().ToString();
-  EXPECT_THAT(back->flat<float>(), ElementsAre(1, 2, 3));
-}
-
-TEST_F(OpenClDeviceTest, CallsFromManyThreadsKeepTheirArguments) {
-  const Result<GpuFunction> kernel = device->programs().Find(kTwice, "twice");
-  ASSERT_TRUE(kernel.ok());
-  std::vector<std::thread> threads;
-  std::vector<Tensor> results(4);
-  for (size_t t = 0; t < results.size(); ++t) {
-    threads.emplace_back([&, t] {
-      const Tensor x =
-          There(Tensor::Of<float>(std::vector<float>(1000, float(t + 1)), Shape{1000}));
-      for (int i = 0; i < 50; ++i) {
-        results[t] = *device->Allocate(DType::kFloat, Shape{1000});
-        GpuLaunch launch(*kernel);
-        launch.Add(x).Add(results[t]).Value(uint32_t{1000});
-        EXPECT_TRUE(RunLine(device->queue(), launch, 1000).ok());
-      }
-      results[t] = *Copied(&Device::CopyToHost, results[t]);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (size_t t = 0; t < results.size(); ++t) {
-    EXPECT_THAT(results[t].flat<float>(), Each(2 * float(t + 1)));
-  }
-}
-
-TEST_F(OpenClDeviceTest, AKernelThatDoesNotCompileNamesTheDeviceAndTheFault) {
-  const Status status = device->programs().Find("__kernel void f() { nonsense; }", "f").status();
-  EXPECT_EQ(status.code(), Code::kInternal);
-  EXPECT_THAT(status.message(), HasSubstr(device->traits().name));
-  EXPECT_THAT(status.message(), HasSubstr("nonsense"));
-}
-
-TEST_F(OpenClDeviceTest, AKernelRefusesATensorOfTheHost) {
-  const Result<GpuFunction> kernel = device->programs().Find(kTwice, "twice");
-  ASSERT_TRUE(kernel.ok());
-  const Tensor x = Tensor::Vector<float>({1, 2, 3});
-  GpuLaunch launch(*kernel);
-  launch.Add(x).Add(x).Value(uint32_t{3});
-  EXPECT_THAT(RunLine(device->queue(), launch, 3).message(),
-              HasSubstr("is not in the device's memory"));
-}
-
-TEST_F(OpenClDeviceTest, TrimGivesUnusedMemoryBackAndBlocksLiveOn) {
-  const Tensor kept = There(Tensor::Vector<float>({1, 2, 3}));
-  { const Tensor large = *device->Allocate(DType::kFloat, Shape{8 << 20}); }
-  const int64_t before = device->allocator().Stats().bytes_kept;
-  device->allocator().Trim();
-  EXPECT_LT(device->allocator().Stats().bytes_kept, before);
-  EXPECT_THAT(Copied(&Device::CopyToHost, kept)->flat<float>(), ElementsAre(1, 2, 3));
-}
-
-TEST_F(OpenClDeviceTest, TensorsOutliveTheDevice) {
-  Tensor there = There(Tensor::Vector<float>({1, 2, 3}));
-  opened->clear();
-  there = Tensor();
-}
 
 // The driver's functions, of which some fail as told: for what no driver does at will.
 class FailingDriver {
@@ -184,7 +51,7 @@ class FailingDriver {
   }
   // What a call of a kernel gives while the driver fails so.
   static Status Start(GpuDevice& device, cl::Int starting, bool is_available, cl::Int finishing) {
-    ASSIGN_OR_RETURN(const GpuFunction kernel, device.programs().Find(kTwice, "twice"));
+    ASSIGN_OR_RETURN(const GpuFunction kernel, device.programs().Find(kTwiceSource, "twice"));
     ASSIGN_OR_RETURN(const Tensor x, device.Allocate(DType::kFloat, Shape{3}));
     GpuLaunch launch(kernel);
     launch.Add(x).Add(x).Value(uint32_t{3});
@@ -236,23 +103,6 @@ TEST(OpenClLossTest, LossIsToldFromAWrongProgramAndFromWantOfMemory) {
     EXPECT_EQ(driver.Start(**device, cl::kSuccess, true, cl::kSuccess).code(),
               is_lost ? Code::kUnavailable : Code::kOk);
   }
-}
-
-TEST_F(OpenClDeviceTest, ABinaryIsReadByTheNextDevice) {
-  const TemporaryDirectory folder;
-  Open(folder.path());
-  ASSERT_TRUE(device->programs().Find(kTwice, "twice").ok());
-  EXPECT_EQ(device->programs().compiled(), 1);
-  Open(folder.path());
-  const Result<GpuFunction> kernel = device->programs().Find(kTwice, "twice");
-  ASSERT_TRUE(kernel.ok());
-  EXPECT_EQ(device->programs().compiled(), 0);
-  const Tensor x = There(Tensor::Vector<float>({1, 2, 3}));
-  const Tensor y = *device->Allocate(DType::kFloat, Shape{3});
-  GpuLaunch launch(*kernel);
-  launch.Add(x).Add(y).Value(uint32_t{3});
-  ASSERT_TRUE(RunLine(device->queue(), launch, 3).ok());
-  EXPECT_THAT(Copied(&Device::CopyToHost, y)->flat<float>(), ElementsAre(2, 4, 6));
 }
 
 }  // namespace

@@ -142,10 +142,12 @@ OpenClDriver::~OpenClDriver() {
   if (context_ != nullptr) cl_.ReleaseContext(context_);
 }
 
-GpuBuffer OpenClDriver::MakeBuffer(size_t bytes) {
+Result<GpuBuffer> OpenClDriver::MakeBuffer(size_t bytes) {
   cl::Int error = cl::kSuccess;
   const cl::Mem buffer = cl_.CreateBuffer(context_, cl::kMemReadWrite, bytes, nullptr, &error);
-  return error == cl::kSuccess ? Given<GpuBuffer>(buffer) : nullptr;
+  if (error == cl::kSuccess) return Given<GpuBuffer>(buffer);
+  // Memory is asked for in callbacks, too.
+  return ErrorOf(StrCat("make a buffer of device '", traits().name, "'"), error, false);
 }
 
 void OpenClDriver::ReleaseBuffer(GpuBuffer buffer) { cl_.ReleaseMemObject(Own<cl::Mem>(buffer)); }

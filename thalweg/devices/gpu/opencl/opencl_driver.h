@@ -35,7 +35,7 @@ class OpenClDriver : public GpuDriver {
                                                     const OpenClChoice& choice);
   ~OpenClDriver() override;
 
-  GpuBuffer MakeBuffer(size_t bytes) override;
+  Result<GpuBuffer> MakeBuffer(size_t bytes) override;
   void ReleaseBuffer(GpuBuffer buffer) override;
   Result<GpuProgram> Compile(const std::string& source) override;
   GpuProgram FromBinary(const std::string& binary) override;
