@@ -94,15 +94,20 @@ def programs_of(row, with_peers):
     return ours, peers
 
 
-AGREE = 1e-3  # how far first results of engines may differ, as a part of the largest of them
+AGREE = 1e-3  # how far first results of engines may differ, as a part of the largest of their list
 
 
 def difference(ours, theirs):
-    """How far two lists of first results differ, as a part of the largest of ours."""
-    if len(ours) != len(theirs):
+    """How far first results, a list for each array, differ, as a part of the largest of ours in a list."""
+    if [*map(len, ours)] != [*map(len, theirs)]:
         return math.inf
-    found = [abs(a - b) for a, b in zip(ours, theirs)]
-    return math.inf if any(map(math.isnan, found)) else max(found) / max(map(abs, ours))
+    parts = [0.]
+    for a, b in zip(ours, theirs):
+        found = [abs(x - y) for x, y in zip(a, b)]
+        if any(found):  # NaN, too
+            largest = max(map(abs, a))
+            parts.append(max(found) / largest if largest and all(map(math.isfinite, [*found, largest])) else math.inf)
+    return max(parts)
 
 
 def compare_first(program, peer):
@@ -112,7 +117,7 @@ def compare_first(program, peer):
     [ours], [theirs] = program.results[0].values(), peer.results[0].values()
     found = difference(ours["first"], theirs["first"])
     if found > AGREE:
-        peer.trouble = f"its first results differ from ours by {found:.2g} of the largest, {AGREE:g} is allowed"
+        peer.trouble = f"its first results differ from ours by {found:.2g} of the largest beside them, {AGREE:g} is allowed"
 
 
 def time_row(row, threads, options):

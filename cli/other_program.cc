@@ -38,17 +38,16 @@ std::vector<char*> Mutable(const std::vector<std::string>& texts) {
 }
 
 // Waits in poll, which a signal interrupts; one that came just before it is seen a moment later.
-// Without pidfd_open (Linux 5.3) in waitpid alone.
+// Without pidfd_open (Linux 5.3) poll looks at nothing: then the end, too, is seen a moment later.
 int WaitFor(pid_t child, FileWork* work) {
   int status = 0;
   const int end = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   pollfd ready{end, POLLIN, 0};
   try {
     constexpr int kMomentMillis = 100;
-    while (end >= 0) {
-      const int ended = poll(&ready, 1, kMomentMillis);
-      if (ended > 0 || (ended < 0 && errno != EINTR)) break;
+    while (waitpid(child, &status, WNOHANG) == 0) {
       work->GoOn(0, 0);
+      poll(&ready, 1, kMomentMillis);
     }
   } catch (...) {
     constexpr int kGraceMillis = 2000;  // to clean up; a second signal does not wait for that
@@ -57,8 +56,6 @@ int WaitFor(pid_t child, FileWork* work) {
     waitpid(child, &status, 0);
     close(end);
     throw;
-  }
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (end >= 0) close(end);
   return status;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -312,11 +313,19 @@ class PerfettoWriter {
     }
   }
 
-  // From when on all is told, a row of its own.
+  // From when on all is told, a row of its own in each device.
   void AddLeftOut() {
-    for (const TraceLeftOut& left : trace_.left_out) {
+    std::vector<const TraceLeftOut*> all;
+    for (const TraceLeftOut& left : trace_.left_out) all.push_back(&left);
+    std::stable_sort(all.begin(), all.end(), [](const TraceLeftOut* a, const TraceLeftOut* b) {
+      return std::tie(a->device, a->until) < std::tie(b->device, b->until);
+    });
+    for (size_t i = 0; i < all.size(); ++i) {
+      const TraceLeftOut& left = *all[i];
       const TraceDevice& of = trace_.devices[left.device];
-      BeginLane(left.device, of.lanes + of.receive_lanes + 1, "left out");
+      if (i == 0 || all[i - 1]->device != left.device) {
+        BeginLane(left.device, of.lanes + of.receive_lanes + 1, "left out");
+      }
       PutWireNumber(event::kType, event::kInstant, &event_);
       AddWireText(event::kNameText, LeftOutWords(left), &event_);
       AddEvent(left.until);

@@ -76,6 +76,34 @@ TEST(ToldPartTest, AllFormsSayIt) {
   EXPECT_THAT(PerfettoTrace(*trace), HasSubstr("12,007 executions before are not there"));
 }
 
+// Files may come in any order, a device has one row.
+TEST(ToldPartTest, PerfettosRowOfADeviceHasAllOfItsSteps) {
+  Trace trace;
+  StepStatsReader reader(&trace);
+  for (const int64_t begin : {50'000, 0, 90'000}) {
+    TestStep step;
+    step.Node(kWorker, "y", "Add", begin + 500, begin + 1000)
+        .Node(kPs, "z", "Add", begin, begin + 900);
+    step.LeftOut(kWorker, begin + 600, {{"a", begin + 3}}).LeftOut(kPs, begin + 10, {{"b", 2}});
+    ASSERT_TRUE(reader.Add("step.pb", step.Bytes()).ok());
+  }
+  ASSERT_TRUE(FinishTrace(&trace).ok());
+  const std::string bytes = PerfettoTrace(trace);
+  const auto count = [&](std::string_view text) {
+    size_t times = 0;
+    for (size_t at = bytes.find(text); at != std::string::npos; at = bytes.find(text, at + 1)) {
+      ++times;
+    }
+    return times;
+  };
+  EXPECT_EQ(count("left out"), 2u) << "of two devices";
+  EXPECT_EQ(count("2 executions before are not there"), 3u);
+  const size_t first = bytes.find("3 executions before"), last = bytes.find("90,003 executions");
+  EXPECT_LT(first, bytes.find("50,003 executions"));
+  EXPECT_LT(bytes.find("50,003 executions"), last);
+  EXPECT_NE(last, std::string::npos);
+}
+
 TEST(ToldPartTest, AStepThatIsWhollyThereIsLeftAlone) {
   TestStep step;
   step.Node(kPs, "early", "Add", 0, 300);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """benchmarks/bench.py: medians, pairs, verdicts and JSON, with programs that print made-up figures."""
+import math
 import os
 import sys
 import types
@@ -84,11 +85,20 @@ def first(tmp_path, name, values):
 
 def test_a_peer_with_other_first_results_gives_no_figure(tmp_path, monkeypatch, capsys):
     peers = [first(tmp_path, name, values) for name, values in (
-        ("near", "[2.001, 0.001]"), ("far", "[2, 0.003]"), ("short", "[2]"), ("broken", "[2, NaN]"))]
-    [r] = time(monkeypatch, [first(tmp_path, "ours", "[2, 0]")], [*peers, fake(tmp_path, "silent", [1] * 5)])
+        ("near", "[[2.001, 0.001], [900]]"), ("far", "[[2, 0.003], [900]]"), ("short", "[[2], [900]]"), ("fewer", "[[2, 0]]"),
+        ("broken", "[[2, NaN], [900]]"))]
+    [r] = time(monkeypatch, [first(tmp_path, "ours", "[[2, 0], [900]]")], [*peers, fake(tmp_path, "silent", [1] * 5)])
     assert sorted(r["peers"]) == ["near", "silent"]
     told = capsys.readouterr().out
-    assert "far: no figure: its first results differ from ours by 0.0015 of the largest" in told and "short: no figure" in told
+    assert "far: no figure: its first results differ from ours by 0.0015 of the largest" in told
+    assert all(f"{name}: no figure" in told for name in ("short", "fewer", "broken"))
+
+
+@pytest.mark.parametrize("ours, theirs, part", [
+    ([[0, 0]], [[0, 0]], 0), ([[0, 0]], [[0, 1e-9]], math.inf), ([[]], [[]], 0), ([[2]], [[1]], .5), ([[math.inf]], [[1]], math.inf),
+    ([[math.inf]], [[math.inf]], math.inf), ([[math.nan]], [[math.nan]], math.inf), ([[50000], [1]], [[50000], [.5]], .5)])
+def test_how_far_first_results_differ(ours, theirs, part):
+    assert bench.difference(ours, theirs) == part
 
 
 def test_goals_are_of_the_first_program_and_misses_are_said(tmp_path, monkeypatch, capsys):

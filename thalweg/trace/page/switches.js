@@ -7,15 +7,15 @@ class Switches {
 
   // null: the page tells of none.
   static read(trace) {
-    const size = trace.size, places = [], gaps = [], times = [];
+    const places = [], gaps = [], times = [];
     if (!readColumn("switch-place", places)) return null;
     readColumn("switch-gap", gaps);
     readColumn("switch-time", times);
-    return new Switches(trace, size, places, gaps, times);
+    return new Switches(trace, places, gaps, times);
   }
 
   // this.taken[i], this.waited[i]: the time of all before i of that kind.
-  constructor(trace, size, places, gaps, times) {
+  constructor(trace, places, gaps, times) {
     const count = places.length;
     this.place = new Uint32Array(count);
     this.begin = new Float64Array(count);
