@@ -95,31 +95,22 @@ void StepTrace::LeaveOut(int64_t until_nanos) {
   left_out_.until_nanos = until_nanos;
 }
 
-std::vector<NodeRecord> StepTrace::TakeRecords() {
+template <class T>
+std::vector<T> StepTrace::TakeAll(std::vector<T> Batch::*part) {
   MutexLock lock(mutex_);
-  std::vector<NodeRecord> all;
+  std::vector<T> all;
   size_t count = 0;
-  for (const Batch& batch : batches_) count += batch.records.size();
+  for (const Batch& batch : batches_) count += (batch.*part).size();
   all.reserve(count);
   for (Batch& batch : batches_) {
-    const std::vector<NodeRecord> records = std::exchange(batch.records, {});
-    all.insert(all.end(), records.begin(), records.end());
+    std::vector<T> taken = std::exchange(batch.*part, {});
+    all.insert(all.end(), std::move_iterator(taken.begin()), std::move_iterator(taken.end()));
   }
   return all;
 }
 
-std::vector<ValueRecord> StepTrace::TakeValues() {
-  MutexLock lock(mutex_);
-  std::vector<ValueRecord> all;
-  size_t count = 0;
-  for (const Batch& batch : batches_) count += batch.values.size();
-  all.reserve(count);
-  for (Batch& batch : batches_) {
-    std::vector<ValueRecord> values = std::exchange(batch.values, {});
-    all.insert(all.end(), std::move_iterator(values.begin()), std::move_iterator(values.end()));
-  }
-  return all;
-}
+std::vector<NodeRecord> StepTrace::TakeRecords() { return TakeAll(&Batch::records); }
+std::vector<ValueRecord> StepTrace::TakeValues() { return TakeAll(&Batch::values); }
 
 void StepTrace::AddNews(int thread, ThreadSwitches::Watch* watch) {
   MutexLock lock(mutex_);

@@ -137,6 +137,8 @@ class StepTrace {
     int thread = 0;
     ThreadSwitch times;
   };
+  template <class T>
+  std::vector<T> TakeAll(std::vector<T> Batch::*part) EXCLUDES(mutex_);
   void AddNews(int thread, ThreadSwitches::Watch* watch) EXCLUDES(mutex_);
   // Of the oldest batch, the first so many.
   void DropFirst(size_t records) REQUIRES(mutex_);

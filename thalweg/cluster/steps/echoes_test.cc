@@ -7,28 +7,11 @@
 #include <string>
 
 #include "thalweg/cluster/steps/step_service.h"
+#include "thalweg/cluster/steps/test_channel.h"
 #include "thalweg/cluster/transport/hello.h"
 
 namespace thalweg {
 namespace {
-
-// One to which everything can be sent, and from which nothing comes but its end.
-class MuteChannel : public Channel {
- public:
-  void Send(std::string_view control) override { sent_ = control; }
-  void Push(const TensorHead& head, Tensor) override { pushed_ = head; }
-  bool Poll(ChannelSink& sink, int) override {
-    if (closes.exchange(false)) sink.OnClosed(Aborted("enough"));
-    return false;
-  }
-  void OnArrival(std::function<void()>) override {}
-  bool Arm() override { return true; }
-  void Close(Status) override { closes = true; }
-
-  std::atomic<bool> closes{false};
-  std::string sent_;
-  TensorHead pushed_;
-};
 
 class EchoesTest : public ::testing::Test {
  protected:

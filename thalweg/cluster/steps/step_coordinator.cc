@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/cluster/steps/step_coordinator.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "thalweg/base/first_error.h"
@@ -9,6 +10,9 @@
 
 namespace thalweg {
 namespace {
+
+// A quarter of a gigabyte, the most that a task keeps of a step, crosses a slow network in it.
+constexpr StepTime kTracePatience = std::chrono::seconds(10);
 
 StepTime DeadlineOf(const CoordinateRequest& request, StepTime now) {
   constexpr auto kMost = StepTime::max();
@@ -142,11 +146,29 @@ void StepCoordinator::Done(const Connection& connection, StepTime now) {
   {
     MutexLock lock(mutex_);
     const size_t which = static_cast<size_t>(part);
+    const bool is_first = !has_answered_[which];
     has_answered_[which] = true;
-    if (OwesTrace(which)) return;
-    reaction = state_.Done(which);
+    if (!OwesTrace(which)) {
+      reaction = state_.Done(which);
+    } else if (is_first) {
+      AwaitTraces(now);
+    }
   }
   React(reaction);
+}
+
+// They may be on their way still: no step waits for ever for who looks on.
+void StepCoordinator::AwaitTraces(StepTime now) {
+  traces_until_ = std::min(deadline_, now + kTracePatience);
+  limited_.store(true, std::memory_order_release);
+  hub_.Wake();
+}
+
+void StepCoordinator::GiveUpTraces() {
+  traces_until_ = StepTime::max();
+  for (size_t i = 0; i < connections_.size(); ++i) {
+    if (has_answered_[i]) state_.Done(i);
+  }
 }
 
 bool StepCoordinator::OwesTrace(size_t which) const {
@@ -164,14 +186,17 @@ bool StepCoordinator::TracesFailures(const Connection& connection) const {
 
 void StepCoordinator::Traced(const Connection& connection, const TensorHead& head, Tensor told,
                              StepTime now) {
-  const int part = FindPart(connection);
   if (head.dead || told.dtype() != DType::kUint8) {
     return Failed(connection, Internal("a part told of its run what are no bytes"), false, now);
   }
+  Told(connection, std::move(told));
+}
+
+void StepCoordinator::Told(const Connection& connection, Tensor told) {
+  const auto which = static_cast<size_t>(FindPart(connection));
   CoordinatorState::Reaction reaction;
   {
     MutexLock lock(mutex_);
-    const size_t which = static_cast<size_t>(part);
     // Until then there is somebody who waits for it.
     if (state_.closed() || !state_.awaits(which)) return;
     request_.traces[which] = std::move(told);
@@ -209,10 +234,13 @@ void StepCoordinator::Lost(const Connection& connection, const Status& why, Step
   CoordinatorState::Reaction reaction;
   {
     MutexLock lock(mutex_);
-    answered = !state_.awaits(static_cast<size_t>(part));
-    if (!answered) reaction = state_.Lost(static_cast<size_t>(part), why, now);
+    const size_t which = static_cast<size_t>(part);
+    // One that has answered, and told nothing, is as little missed as one that is not watched.
+    answered = has_answered_[which] || !state_.awaits(which);
+    reaction = answered ? state_.Done(which) : state_.Lost(which, why, now);
   }
-  if (!answered) return React(reaction);
+  React(reaction);
+  if (!answered) return;
   // What it sent may still have been on its way.
   if (!ended_.load(std::memory_order_acquire) || !here_done_.load(std::memory_order_acquire)) {
     Stop(why, false, now);
@@ -235,7 +263,8 @@ void StepCoordinator::Tick(StepTime now) {
   bool late = false;
   {
     MutexLock lock(mutex_);
-    late = state_.closed() && now >= deadline_;
+    if (now >= traces_until_) GiveUpTraces();
+    late = state_.closed() && open_fetches_ > 0 && now >= deadline_;
     if (!late) reaction = state_.Tick(now);
   }
   if (late) {
@@ -257,7 +286,9 @@ void StepCoordinator::AppendOwed(std::vector<std::string>* owed) {
 std::string StepCoordinator::Unanswered() {
   std::string names;
   for (size_t i = 0; i < connections_.size(); ++i) {
-    if (state_.awaits(i)) names += StrCat("; ", connections_[i]->peer(), " did not answer");
+    if (!has_answered_[i] && state_.awaits(i)) {
+      names += StrCat("; ", connections_[i]->peer(), " did not answer");
+    }
   }
   return names;
 }
@@ -272,7 +303,7 @@ Status StepCoordinator::Await(const Clock& clock) {
     StepTime next{};
     {
       MutexLock lock(mutex_);
-      next = state_.closed() ? deadline_ : state_.next_tick();
+      next = state_.closed() ? deadline_ : std::min(state_.next_tick(), traces_until_);
     }
     hub_.WorkUntil(
         [this] {

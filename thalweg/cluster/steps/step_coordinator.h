@@ -69,11 +69,13 @@ class StepCoordinator {
   void Done(const Connection& connection, StepTime now) EXCLUDES(mutex_);
   // Whether a tensor is what a part tells of its run, which says that it is done.
   bool IsTrace(const Connection& connection, const TensorHead& head) const;
-  // Then the part both answers and tells, in any order. Not of tasks of older releases, which tell
-  // nothing of failures.
+  // Then the part both answers and tells, in any order: what it has not told ten seconds after
+  // its answer is missing. Not of tasks of older releases, which tell nothing of failures.
   bool TracesFailures(const Connection& connection) const;
   void Traced(const Connection& connection, const TensorHead& head, Tensor told, StepTime now)
       EXCLUDES(mutex_);
+  // By a connection of a part; an empty tensor: what it told found no room.
+  void Told(const Connection& connection, Tensor told) EXCLUDES(mutex_);
   void Failed(const Connection& connection, const Status& why, bool derived, StepTime now)
       EXCLUDES(mutex_);
   void Lost(const Connection& connection, const Status& why, StepTime now) EXCLUDES(mutex_);
@@ -87,6 +89,8 @@ class StepCoordinator {
   int FindPart(const Connection& connection) const;
   // Beside its answer.
   bool OwesTrace(size_t which) const REQUIRES(mutex_);
+  void AwaitTraces(StepTime now) REQUIRES(mutex_);
+  void GiveUpTraces() REQUIRES(mutex_);
   void React(const CoordinatorState::Reaction& reaction) EXCLUDES(mutex_);
   void NoteEnd() REQUIRES(mutex_);
   std::string Unanswered() REQUIRES(mutex_);
@@ -106,6 +110,8 @@ class StepCoordinator {
   Mutex mutex_;
   CoordinatorState state_ GUARDED_BY(mutex_);
   std::vector<bool> has_answered_ GUARDED_BY(mutex_), has_told_ GUARDED_BY(mutex_);  // by part
+  // Then those who have answered are not waited for any more.
+  StepTime traces_until_ GUARDED_BY(mutex_) = StepTime::max();
   size_t open_fetches_ GUARDED_BY(mutex_) = 0;
   Status late_error_ GUARDED_BY(mutex_);  // after all parts were done
 };

@@ -243,7 +243,7 @@ void StepService::NoRoom(Connection& connection, const TensorHead& head, const S
   if (head.step == kEchoStep) return;  // who waits for an answer gets none
   const Status full = status.WithContext(StrCat("a value that ", connection.peer(), " sent"));
   if (const auto step = FindCoordinated(head.step); step && step->IsTrace(connection, head)) {
-    if (step->TracesFailures(connection)) return;
+    if (step->TracesFailures(connection)) return step->Told(connection, Tensor());
     return step->Failed(connection, full, false, Now());
   }
   StepReaction reaction;
