@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TimedDevice: a device with memory of its own whose copies take what a test says, by the clock that
-// they move.
+// TimedDevice: a device with memory of its own whose copies take what a test says, by the clock
+// that they move.
 //
 //   FakeClock clock;
 //   TimedDevice gpu("/job:w/replica:0/task:0/device:GPU:0", &clock);
