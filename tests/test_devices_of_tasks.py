@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A master places nodes on devices of other tasks, whatever their kind: here the fake device, whose memory no host can address, of a
 task whose master has none (papers A3.3)."""
+import re
 
 import pytest
 import thalweg as tf
@@ -40,6 +41,21 @@ def test_the_master_lists_them(cluster):
     with tf.Session(cluster[0]) as session:
         assert [d.name for d in session.list_devices()] == [
             "/job:worker/replica:0/task:0/device:CPU:0", "/job:worker/replica:0/task:1/device:CPU:0", FULL]
+
+
+def test_what_they_compute_is_measured_there(cluster):
+    """Where nodes are placed by cost, the task measures its device for the master that asks."""
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.optimizers.append("+place_by_cost")
+    x = tf.placeholder(tf.float32, [2, 2], name="x")
+    y = tf.matmul(x, x, name="y")
+    for _ in range(10):  # until a machine that is busy has had the time for it
+        with tf.Session(cluster[0], config=config) as session:
+            session.run(y, {x: [[1, 2], [3, 4]]})
+            text = session.explain_placement(y.op.name)
+        if re.search(rf"^ *{FULL}: [^;\n]*, a node [^;\n]* \(measured\)", text, re.MULTILINE):
+            return
+    pytest.fail(text)
 
 
 def test_nodes_run_there_and_values_cross(cluster):

@@ -112,13 +112,34 @@ int ConstraintPlacer::Preferred(const Mask& feasible) const {
     const bool is_lost = !WhyLost(device).ok();
     const bool is_near = first < 0 || is_first_lost ||
                          TaskOf(options_.devices[first]->name()) == TaskOf(device.name());
-    if (!device.host_addressable() && !is_lost && is_near) return static_cast<int>(d);
+    if (!device.host_addressable() && !is_lost && is_near && IsWorthIt(d)) {
+      return static_cast<int>(d);
+    }
     if (first < 0 || (is_first_lost && !is_lost)) {
       first = static_cast<int>(d);
       is_first_lost = is_lost;
     }
   }
   return first;
+}
+
+// Whether a device with memory of its own is fast enough for state to be there: not one that is the
+// host's processor by another name.
+bool ConstraintPlacer::IsWorthIt(size_t device) const {
+  constexpr double kFaster = 2;  // less may be noise
+  const Machine* const machine = options_.machine.get();
+  const bool chooses = options_.method != PlacementMethod::kPreferred && !options_.shares_state;
+  if (!chooses || machine == nullptr) return true;
+  const DeviceModel& own = machine->device(static_cast<int>(device));
+  const DeviceName task = TaskOf(options_.devices[device]->name());
+  for (size_t d = 0; d < options_.devices.size(); ++d) {
+    const Device& other = *options_.devices[d];
+    const DeviceModel& host = machine->device(static_cast<int>(d));
+    if (!other.host_addressable() || TaskOf(other.name()) != task) continue;
+    if (own.source != RateSource::kMeasured || host.source != RateSource::kMeasured) continue;
+    if (own.flops < kFaster * host.flops && own.bytes < kFaster * host.bytes) return false;
+  }
+  return true;
 }
 
 ConstraintPlacer::ConstraintPlacer(Options options) : options_(std::move(options)) {
@@ -466,7 +487,8 @@ Result<PlacementExplanation> ConstraintPlacer::Explain(const Graph& graph, const
   const Reach reach = ReachOf(members);
   if (by_cost && is_costed && reach == Reach::kDevice) {
     why.reasons.emplace_back(
-        "what keeps state is not placed by cost: the first device that can run it");
+        "what keeps state is not placed by cost: the first device that can run it, and no "
+        "accelerator that was measured to be no faster than its host");
   } else if (by_cost && is_costed && reach == Reach::kTask) {
     why.reasons.emplace_back("what is not the same on every task is not sent to another by cost");
   } else if (by_cost && !is_costed && choice->why.empty()) {

@@ -6,10 +6,11 @@
 //
 // ConstraintPlacer: of the devices that have a kernel for every node of a colocation group and meet
 // the constraints of all of them, one by placement_method.h; by cost that is not said of state,
-// which goes to the preferred one. What becomes of a constraint that leaves none is
-// placement_rule.h's. Groups are those of the whole user graph, so a variable stands where its
-// updates can run, also those of later steps; once placed, state stays where it is. Nodes of a
-// group that no device can run are nobody's concern until a step needs them.
+// which goes to the preferred one: no accelerator that was measured to be no faster than its host.
+// What becomes of a constraint that leaves none is placement_rule.h's. Groups are those of the
+// whole user graph, so a variable stands where its updates can run, also those of later steps; once
+// placed, state stays where it is. Nodes of a group that no device can run are nobody's concern
+// until a step needs them.
 // Ownership: devices, registry and log outlive a placer, which points at nodes of the user's graph,
 // too.
 // Threads: all calls from any thread.
@@ -60,6 +61,8 @@ class ConstraintPlacer : public Placer {
     // What the devices can do, by number; null: by their kinds.
     std::shared_ptr<const Machine> machine;
     const MeasuredCosts* measured = nullptr;  // for what is placed by cost
+    // Others look for state where the rule puts it that is the same for all.
+    bool shares_state = false;
     // Explain knows the costs of the alternatives, however nodes are placed.
     bool costs_alternatives = false;
     Logger logger;
@@ -145,6 +148,7 @@ class ConstraintPlacer : public Placer {
   Mask AllDevices() const;
   // The one of these, which are not none, that nodes go to.
   int Preferred(const Mask& feasible) const;
+  bool IsWorthIt(size_t device) const;
   // "(devices: A, B)".
   std::string DevicesHere() const;
 

@@ -68,13 +68,16 @@ class PlaceByCostTest : public PassTest {
     machine->SetAllLinks({.latency = 0.01, .bytes_per_second = 1e5});
   }
   std::unique_ptr<ConstraintPlacer> Placer(PlacementMethod method = PlacementMethod::kGreedy,
-                                           PlacementRule rule = PlacementRule::kStrict) {
-    return std::make_unique<ConstraintPlacer>(ConstraintPlacer::Options{.devices = devices,
-                                                                        .kernels = &kernels,
-                                                                        .rule = rule,
-                                                                        .method = method,
-                                                                        .machine = machine,
-                                                                        .measured = &measured});
+                                           PlacementRule rule = PlacementRule::kStrict,
+                                           bool shares_state = false) {
+    return std::make_unique<ConstraintPlacer>(
+        ConstraintPlacer::Options{.devices = devices,
+                                  .kernels = &kernels,
+                                  .rule = rule,
+                                  .method = method,
+                                  .machine = machine,
+                                  .measured = &measured,
+                                  .shares_state = shares_state});
   }
   // The devices of the named nodes.
   std::vector<int> Where(ConstraintPlacer& placer, const std::vector<Output>& fetches,
@@ -152,6 +155,35 @@ TEST_F(PlaceByCostTest, StateStaysWithTheFirstDeviceAndItsReadersMayLeave) {
   const std::string why = placer->Explain(*graph, *v.node)->Text();
   EXPECT_THAT(why, AllOf(HasSubstr("what keeps state is not placed by cost"),
                          HasSubstr("CPU:1: not possible")));
+}
+
+// One that is the host's processor by another name gains nothing for what must be copied.
+TEST_F(PlaceByCostTest, StateIsWithAnAcceleratorThatIsFasterThanItsHost) {
+  AddDevice("/device:GPU:0", false);
+  Know();
+  const Output v =
+      b.Op("VarHandleOp", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{1000}}}, "v");
+  const Output r = b.Op("ReadVariableOp", {v}, {{"dtype", DType::kFloat}}, "r");
+  const auto where = [&](double flops, double bytes, RateSource source, bool shares_state = false) {
+    for (int d = 0; d < 3; ++d) machine->device(d).source = source;
+    machine->device(2).flops = flops * machine->device(1).flops;
+    machine->device(2).bytes = bytes * machine->device(1).bytes;
+    const auto placer = Placer(PlacementMethod::kGreedy, PlacementRule::kStrict, shares_state);
+    return Where(*placer, {r}, {"v"})[0];
+  };
+  EXPECT_EQ(where(1.5, 1.5, RateSource::kMeasured), 0);
+  EXPECT_EQ(where(2.5, 0.5, RateSource::kMeasured), 2);
+  EXPECT_EQ(where(0.5, 2.5, RateSource::kMeasured), 2);
+  // Others look for it where it is without measurements; so does who says what devices can do.
+  EXPECT_EQ(where(1.5, 1.5, RateSource::kMeasured, true), 2);
+  EXPECT_EQ(where(1.5, 1.5, RateSource::kGiven), 2);
+  // Where a program puts it, it is.
+  const Output there = b.WithDevice("/gpu:0").Op(
+      "VarHandleOp", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape{1000}}}, "there");
+  const Output read = b.Op("ReadVariableOp", {there}, {{"dtype", DType::kFloat}}, "read");
+  for (int d = 0; d < 3; ++d) machine->device(d).source = RateSource::kMeasured;
+  machine->device(2).flops = machine->device(2).bytes = 1;
+  EXPECT_THAT(Where(*Placer(), {read}, {"there"}), ElementsAre(2));
 }
 
 // Another task has other files, other functions, and no way for lists and words of its own.

@@ -9,9 +9,10 @@
 
 #include "thalweg/base/cgroup.h"
 #include "thalweg/base/deadline.h"
-#include "thalweg/base/notification.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/machine/roof.h"
+#include "thalweg/placement/awaited_copies.h"
+#include "thalweg/placement/compute_probe.h"
 
 namespace thalweg {
 namespace {
@@ -20,36 +21,6 @@ constexpr std::chrono::milliseconds kPatience{100};         // with a device, in
 constexpr std::chrono::milliseconds kLongCopy{2};           // after which no larger one follows
 constexpr int64_t kSizes[] = {64 << 10, 1 << 20, 4 << 20};  // bytes
 constexpr int kSmallCopies = 4;
-
-// What a device may still write to when nobody waits for it any more.
-struct CopyAnswer {
-  Result<Tensor> tensor = Internal("no answer");
-  Notification there;
-};
-
-Result<Tensor> AwaitCopy(const std::shared_ptr<CopyAnswer>& answer, Clock& clock, Deadline end) {
-  if (!answer->there.WaitUntil(clock, end)) return DeadlineExceeded("the device is silent");
-  return std::move(answer->tensor);
-}
-
-Device::CopyDone TellWhenDone(const std::shared_ptr<CopyAnswer>& answer) {
-  return [answer](Result<Tensor> tensor) {
-    answer->tensor = std::move(tensor);
-    answer->there.Notify();
-  };
-}
-
-// Seconds to the device and back.
-Result<double> RoundTrip(Device& device, const Tensor& bytes, Clock& clock, Deadline end) {
-  const Clock::TimePoint begin = clock.Now();
-  const auto there = std::make_shared<CopyAnswer>();
-  device.CopyFromHost(bytes, TellWhenDone(there));
-  ASSIGN_OR_RETURN(const Tensor copy, AwaitCopy(there, clock, end));
-  const auto back = std::make_shared<CopyAnswer>();
-  device.CopyToHost(copy, TellWhenDone(back));
-  RETURN_IF_ERROR(AwaitCopy(back, clock, end).status());
-  return std::chrono::duration<double>(clock.Now() - begin).count();
-}
 
 Result<Tensor> Zeros(Device& device, int64_t bytes) {
   ASSIGN_OR_RETURN(Tensor tensor,
@@ -61,12 +32,12 @@ Result<Tensor> Zeros(Device& device, int64_t bytes) {
 }  // namespace
 
 Result<LinkModel> MeasureBus(Device& device, Clock& clock) {
-  const Deadline end = Deadline::After(clock, kPatience);
+  AwaitedCopies copies(device, clock, Deadline::After(clock, kPatience));
   ASSIGN_OR_RETURN(const Tensor small, Zeros(device, 64));
   double empty = std::numeric_limits<double>::infinity();
   // The first one may make queues, and is the slowest.
   for (int i = 0; i < kSmallCopies; ++i) {
-    ASSIGN_OR_RETURN(const double seconds, RoundTrip(device, small, clock, end));
+    ASSIGN_OR_RETURN(const double seconds, copies.RoundTrip(small));
     empty = std::min(empty, seconds);
   }
   LinkModel bus{.latency = empty / 2, .source = RateSource::kMeasured};
@@ -75,7 +46,7 @@ Result<LinkModel> MeasureBus(Device& device, Clock& clock) {
     // The first one also pays for pages that nobody has touched.
     double seconds = std::numeric_limits<double>::infinity();
     for (int i = 0; i < 2; ++i) {
-      ASSIGN_OR_RETURN(const double one, RoundTrip(device, bytes, clock, end));
+      ASSIGN_OR_RETURN(const double one, copies.RoundTrip(bytes));
       seconds = std::min(seconds, one);
     }
     const double moved = seconds - empty;
@@ -104,6 +75,14 @@ const LinkModel* DeviceProbe::BusOf(Device& device) {
   return &(buses_[device.full_name()] = *bus);
 }
 
+const MeasuredRates::Processor* DeviceProbe::ComputeOf(Device& device) {
+  const auto kept = computed_.find(device.full_name());
+  if (kept != computed_.end()) return &kept->second;
+  const Result<MeasuredRates::Processor> rates = MeasureCompute(device, kernels_, ops_, clock_);
+  if (!rates.ok()) return nullptr;
+  return &(computed_[device.full_name()] = *rates);
+}
+
 void DeviceProbe::Measure(const std::vector<std::unique_ptr<Device>>& devices, int threads,
                           MeasuredRates* rates) {
   MutexLock lock(mutex_);
@@ -113,7 +92,10 @@ void DeviceProbe::Measure(const std::vector<std::unique_ptr<Device>>& devices, i
       if (processor != nullptr) rates->processors[device->full_name()] = *processor;
     } else if (!device->host_addressable()) {
       const LinkModel* const bus = BusOf(*device);
-      if (bus != nullptr) rates->buses[device->full_name()] = *bus;
+      if (bus == nullptr) continue;  // who does not copy computes for nobody
+      rates->buses[device->full_name()] = *bus;
+      const MeasuredRates::Processor* const computed = ComputeOf(*device);
+      if (computed != nullptr) rates->processors[device->full_name()] = *computed;
     }
   }
 }

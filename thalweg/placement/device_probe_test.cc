@@ -42,13 +42,15 @@ TEST(DeviceProbeTest, MeasuresOnceAndTriesAgainWhatFailed) {
   auto made = std::make_unique<TimedDevice>(kGpu, &clock);
   TimedDevice& gpu = *made;
   devices.push_back(std::move(made));
-  DeviceProbe probe(clock);
+  KernelRegistry kernels;
+  AddTimedKernels(kernels);
+  DeviceProbe probe(clock, kernels, std::make_shared<OpRegistry>());
 
   gpu.silent = true;
   MeasuredRates first;
   probe.Measure(devices, 1, &first);
   EXPECT_TRUE(first.buses.empty());
-  ASSERT_EQ(first.processors.size(), 2U);  // of what is no CPU nothing is known
+  ASSERT_EQ(first.processors.size(), 2U);  // of the device nothing is known
   const MeasuredRates::Processor cpu = first.processors.begin()->second;
   EXPECT_GT(cpu.flops, 0);
   EXPECT_GT(cpu.bytes, 0);
@@ -59,17 +61,36 @@ TEST(DeviceProbeTest, MeasuresOnceAndTriesAgainWhatFailed) {
   probe.Measure(devices, 1, &second);
   EXPECT_EQ(second.buses.size(), 1U);
   EXPECT_EQ(second.processors.begin()->second.flops, cpu.flops);  // kept
+  ASSERT_EQ(second.processors.count(kGpu), 1U);
+  EXPECT_NEAR(second.processors[kGpu].node_seconds, 5e-6, 1e-8);
 
-  const int64_t copied = gpu.copied;
-  probe.Measure(devices, 1, &second);
+  const int64_t copied = gpu.copied, computed = gpu.computed;
+  MeasuredRates third;
+  probe.Measure(devices, 1, &third);
   EXPECT_EQ(gpu.copied, copied);
+  EXPECT_EQ(gpu.computed, computed);
+  EXPECT_EQ(third.processors[kGpu].flops, second.processors[kGpu].flops);
+}
+
+// Its bus is known all the same.
+TEST(DeviceProbeTest, ADeviceWithoutKernelsIsGuessed) {
+  FakeClock clock;
+  std::vector<std::unique_ptr<Device>> devices;
+  devices.push_back(std::make_unique<TimedDevice>(kGpu, &clock));
+  const KernelRegistry kernels;
+  DeviceProbe probe(clock, kernels, std::make_shared<OpRegistry>());
+  MeasuredRates rates;
+  probe.Measure(devices, 1, &rates);
+  EXPECT_EQ(rates.buses.size(), 1U);
+  EXPECT_TRUE(rates.processors.empty());
 }
 
 TEST(DeviceProbeTest, ThreadsThatCannotRunAtOnceDoNotCount) {
   FakeClock clock;
   std::vector<std::unique_ptr<Device>> devices;
   devices.push_back(std::make_unique<NamedDevice>("/job:w/replica:0/task:0/device:CPU:0"));
-  DeviceProbe probe(clock);
+  const KernelRegistry kernels;
+  DeviceProbe probe(clock, kernels, std::make_shared<OpRegistry>());
   MeasuredRates all, more;
   probe.Measure(devices, UsableProcessors(), &all);
   probe.Measure(devices, UsableProcessors() + 3, &more);

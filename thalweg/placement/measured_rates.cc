@@ -91,6 +91,8 @@ Machine MeasuredMachine(std::span<Device* const> devices, const MeasuredRates& r
     if (!IsRate(found->second.flops) || !IsRate(found->second.bytes)) continue;
     model.flops = found->second.flops;
     model.bytes = found->second.bytes;
+    const double node_seconds = found->second.node_seconds;
+    if (IsRate(node_seconds) && std::isfinite(node_seconds)) model.node_seconds = node_seconds;
     model.source = RateSource::kMeasured;
   }
   for (int from = 0; from < machine.num_devices(); ++from) {
@@ -104,8 +106,8 @@ Machine MeasuredMachine(std::span<Device* const> devices, const MeasuredRates& r
 }
 
 std::string RatesText(const DeviceModel& device) {
-  return StrCat(AmountText(device.flops, "op"), ", ", AmountText(device.bytes, "B"),
-                SourceText(device.source));
+  return StrCat(AmountText(device.flops, "op"), ", ", AmountText(device.bytes, "B"), ", a node ",
+                DurationText(device.node_seconds), SourceText(device.source));
 }
 
 std::string RatesText(const LinkModel& link) {

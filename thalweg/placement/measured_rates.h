@@ -27,6 +27,7 @@ namespace thalweg {
 struct MeasuredRates {
   struct Processor {
     double flops = 0, bytes = 0;  // as in DeviceModel
+    double node_seconds = 0;      // 0: not measured
   };
   std::map<std::string, Processor, std::less<>> processors;  // by full name of the device
   // Between a device whose memory the host cannot address and its host, by the device's full name.
@@ -39,7 +40,7 @@ struct MeasuredRates {
 
 Machine MeasuredMachine(std::span<Device* const> devices, const MeasuredRates& rates);
 
-// For people: "50 Gop/s, 10 GB/s (guessed)", "100 us, 1 GB/s (measured)".
+// For people: "50 Gop/s, 10 GB/s, a node 0.2 us (guessed)", "100 us, 1 GB/s (measured)".
 std::string RatesText(const DeviceModel& device);
 std::string RatesText(const LinkModel& link);
 

@@ -39,13 +39,17 @@ TEST_F(MeasuredRatesTest, WithoutThemAllIsGuessed) {
 
 TEST_F(MeasuredRatesTest, WhatWasMeasuredTakesTheGuessesPlace) {
   rates_.processors[cpu0_.full_name()] = {.flops = 3e11, .bytes = 4e10};
+  rates_.processors[gpu_.full_name()] = {.flops = 1e12, .bytes = 2e11, .node_seconds = 9e-6};
   rates_.buses[gpu_.full_name()] = {.latency = 1e-3, .bytes_per_second = 1e6};
   rates_.AddTasks(kTask1, kTask0, {.latency = 2e-3, .bytes_per_second = 1e6});
   const Machine machine = Make();
   ASSERT_TRUE(machine.Validate().ok());
   EXPECT_EQ(machine.device(0).flops, 3e11);
   EXPECT_EQ(machine.device(0).source, RateSource::kMeasured);
+  EXPECT_EQ(machine.device(0).node_seconds, Machine::Guess(devices_).device(0).node_seconds);
   EXPECT_EQ(machine.device(1).source, RateSource::kGuessed);
+  EXPECT_EQ(machine.device(2).bytes, 2e11);
+  EXPECT_EQ(machine.device(2).node_seconds, 9e-6);
   EXPECT_EQ(machine.link(0, 1).source, RateSource::kGuessed);  // a pointer
   EXPECT_EQ(machine.link(1, 2).latency, 1e-3);
   EXPECT_EQ(machine.link(3, 0).latency, 2e-3);
@@ -70,7 +74,7 @@ TEST_F(MeasuredRatesTest, WhatIsNoRateIsNotMeasured) {
 
 TEST_F(MeasuredRatesTest, Text) {
   EXPECT_EQ(RatesText(DeviceModel{.flops = 5e10, .bytes = 1.25e10, .source = RateSource::kGuessed}),
-            "50 Gop/s, 12.5 GB/s (guessed)");
+            "50 Gop/s, 12.5 GB/s, a node 0.2 us (guessed)");
   EXPECT_EQ(RatesText(LinkModel{
                 .latency = 1e-4, .bytes_per_second = 2e3, .source = RateSource::kMeasured}),
             "100 us, 2 kB/s (measured)");

@@ -35,7 +35,7 @@ Environment::Environment(Token, EnvironmentOptions options, Registries registrie
       logger_(sink_, options_.log_level),
       isa_(&TableOf(options_)),
       allocator_(base_ != nullptr ? base_->allocator() : MakeCpuAllocator(options_.memory_limit)),
-      device_probe_(*clock_),
+      device_probe_(*clock_, *registries_.kernels, registries_.ops),
       timer_(std::make_unique<Timer>(*clock_)) {
   if (options_.host_queue != nullptr) {
     queue_ = options_.host_queue;

@@ -19,7 +19,6 @@ class HostEvaluator : public Evaluator {
 
  private:
   Environment& environment_;
-  ResourceManager resources_;  // stays empty: what is evaluated has no state
 };
 
 }  // namespace thalweg

@@ -106,7 +106,7 @@ TEST(PlacementCostTest, DevicesAreMeasuredForWhoPlacesByCost) {
   EXPECT_THAT(explained({.passes = "place_by_cost", .machine = given}), HasSubstr("(as given)"));
   EXPECT_EQ(gpu.copied, 0);
   EXPECT_THAT(explained({.passes = "place_by_cost"}),
-              AllOf(HasSubstr("CPU:0 (chosen)"), HasSubstr("B/s (measured)\n")));
+              AllOf(HasSubstr("CPU:0 (chosen)"), HasSubstr(" us (measured)\n")));
   const int64_t copied = gpu.copied;
   EXPECT_GT(copied, 0);
   explained({.passes = "place_by_search"});

@@ -82,6 +82,7 @@ SessionCore::SessionCore(std::shared_ptr<Environment> environment, std::shared_p
                .method = placement_method_,
                .machine = MachineOf(*environment_, remote_, devices_, options_),
                .measured = &measured_,
+               .shares_state = options_.share_resources || remote_.is_worker,
                .logger = environment_->logger()}),
       evaluator_(*environment_),
       usual_{{*graph_, placer_, evaluator_, runner_,

@@ -15,10 +15,10 @@ namespace {
 // Beyond all numbers that TensorFlow has given to fields of these messages.
 constexpr uint32_t kRatesField = 20263;
 // Of the request: that it asks, and each task. Of the response: entries, each with a name and two
-// numbers.
+// numbers, or three.
 constexpr uint32_t kAsks = 1, kTask = 2;
 constexpr uint32_t kProcessor = 1, kBus = 2, kLink = 3;
-constexpr uint32_t kName = 1, kFirst = 2, kSecond = 3;
+constexpr uint32_t kName = 1, kFirst = 2, kSecond = 3, kThird = 4;
 constexpr size_t kMostEntries = 10'000;
 
 // What goes beyond what can be said, as infinity does, is 0 there.
@@ -26,30 +26,44 @@ uint64_t Rate(double value) {
   return value > 0 && value < 1e18 ? static_cast<uint64_t>(std::llround(value)) : 0;
 }
 
-void AddEntry(uint32_t kind, std::string_view name, uint64_t first, uint64_t second,
-              std::string* to) {
+struct Entry {
+  std::string name;
+  uint64_t first = 0, second = 0, third = 0;
+};
+
+void AddEntry(uint32_t kind, const Entry& said, std::string* to) {
   std::string entry;
-  AddWireText(kName, name, &entry);
-  AddWireNumber(kFirst, first, &entry);
-  AddWireNumber(kSecond, second, &entry);
+  AddWireText(kName, said.name, &entry);
+  AddWireNumber(kFirst, said.first, &entry);
+  AddWireNumber(kSecond, said.second, &entry);
+  if (said.third > 0) AddWireNumber(kThird, said.third, &entry);
   AddWireText(kind, entry, to);
 }
 
 // Nanoseconds, and bytes a second.
-void AddLink(uint32_t kind, std::string_view name, const LinkModel& link, std::string* to) {
-  AddEntry(kind, name, Rate(link.latency * 1e9), Rate(link.bytes_per_second), to);
+void AddLink(uint32_t kind, const std::string& name, const LinkModel& link, std::string* to) {
+  AddEntry(kind,
+           {.name = name, .first = Rate(link.latency * 1e9), .second = Rate(link.bytes_per_second)},
+           to);
+}
+// Operations and bytes a second, and nanoseconds.
+void AddProcessor(const std::string& name, const MeasuredRates::Processor& processor,
+                  std::string* to) {
+  AddEntry(kProcessor,
+           {.name = name,
+            .first = Rate(processor.flops),
+            .second = Rate(processor.bytes),
+            .third = Rate(processor.node_seconds * 1e9)},
+           to);
 }
 
-struct Entry {
-  std::string name;
-  uint64_t first = 0, second = 0;
-};
 bool ReadEntry(std::string_view bytes, Entry* entry) {
   const bool whole =
       VisitWireFields(bytes, [&](uint32_t field, uint64_t number, std::string_view text) {
         if (field == kName) entry->name = text;
         if (field == kFirst) entry->first = number;
         if (field == kSecond) entry->second = number;
+        if (field == kThird) entry->third = number;
       });
   return whole && !entry->name.empty();
 }
@@ -84,7 +98,7 @@ std::optional<std::vector<std::string>> RatesAsked(const Message& request) {
 Status AddRates(const TaskRates& rates, Message* response) {
   std::string bytes;
   for (const auto& [name, processor] : rates.devices.processors) {
-    AddEntry(kProcessor, name, Rate(processor.flops), Rate(processor.bytes), &bytes);
+    AddProcessor(name, processor, &bytes);
   }
   for (const auto& [name, bus] : rates.devices.buses) AddLink(kBus, name, bus, &bytes);
   for (const auto& [task, link] : rates.links) AddLink(kLink, task, link, &bytes);
@@ -102,8 +116,10 @@ Result<TaskRates> FindRates(const Message& response) {
     whole &= ReadEntry(text, &entry);
     if (!whole || ++count > kMostEntries) return;
     if (field == kProcessor) {
-      found.devices.processors[entry.name] = {.flops = static_cast<double>(entry.first),
-                                              .bytes = static_cast<double>(entry.second)};
+      found.devices.processors[entry.name] = {
+          .flops = static_cast<double>(entry.first),
+          .bytes = static_cast<double>(entry.second),
+          .node_seconds = static_cast<double>(entry.third) * 1e-9};
     }
     if (field == kBus) found.devices.buses[entry.name] = LinkOf(entry);
     if (field == kLink) found.links[entry.name] = LinkOf(entry);

@@ -42,6 +42,7 @@ TEST(TaskRatesTest, AMasterAsks) {
 TEST(TaskRatesTest, FiguresComeAsTheyAre) {
   TaskRates told;
   told.devices.processors["cpu"] = {.flops = 1.5e11, .bytes = 2e10};
+  told.devices.processors["gpu"] = {.flops = 5e13, .bytes = 3e12, .node_seconds = 4e-6};
   told.devices.buses["gpu"] = {.latency = 7e-6, .bytes_per_second = 9e9};
   told.links["near"] = {.latency = 2.5e-7};
   told.links["far"] = {.latency = 0.1, .bytes_per_second = 1e5};
@@ -49,6 +50,9 @@ TEST(TaskRatesTest, FiguresComeAsTheyAre) {
   ASSERT_TRUE(heard.ok()) << heard.status().ToString();
   EXPECT_EQ(heard->devices.processors.at("cpu").flops, 1.5e11);
   EXPECT_EQ(heard->devices.processors.at("cpu").bytes, 2e10);
+  EXPECT_EQ(heard->devices.processors.at("cpu").node_seconds, 0);
+  EXPECT_EQ(heard->devices.processors.at("gpu").flops, 5e13);
+  EXPECT_NEAR(heard->devices.processors.at("gpu").node_seconds, 4e-6, 1e-9);
   EXPECT_NEAR(heard->devices.buses.at("gpu").latency, 7e-6, 1e-9);
   EXPECT_EQ(heard->devices.buses.at("gpu").bytes_per_second, 9e9);
   EXPECT_NEAR(heard->links.at("near").latency, 2.5e-7, 1e-9);
