@@ -18,6 +18,7 @@ from thalweg.base import names
 from thalweg.cluster.local_cluster import create_local_cluster  # noqa: F401  (public here as well)
 from thalweg.graph import graph
 from thalweg.graph.default_session import get_default_session, session_of
+from thalweg.graph.device_lib import list_local_devices
 from thalweg.graph.device_specs import merge_devices
 from thalweg.graph.ops import constant, convert_to_tensor
 from thalweg.graph.session import Session
@@ -61,22 +62,84 @@ def get_temp_dir() -> str:
 _temporary = []
 
 
-def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: object = None) -> bool:
-    """Whether this process has a GPU; none is built for CUDA, so none has what is asked of one."""
-    return not cuda_only and min_cuda_compute_capability is None and gpu_device_name() != ""
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
+    """Whether this process has a GPU: one that THALWEG_DEVICE_COUNT asks for.
+
+    Parameters
+    ----------
+    cuda_only : bool
+        Those of OpenCL do not count.
+    min_cuda_compute_capability : (int, int), optional
+        The least that one of CUDA is to have.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> tw.test.is_gpu_available()
+    False
+    """
+    capabilities = [_cuda_capability(device) for device in list_local_devices() if device.device_type == "GPU"]
+    if min_cuda_compute_capability is not None:
+        return any(found is not None and found >= tuple(min_cuda_compute_capability) for found in capabilities)
+    return any(found is not None or not cuda_only for found in capabilities)
+
+
+def _cuda_capability(device):
+    """(8, 0) of a device of CUDA; None of others."""
+    found = re.search(r"compute capability: (\d+)\.(\d+)", device.physical_device_desc)
+    return found and (int(found[1]), int(found[2]))
 
 
 def is_built_with_cuda() -> bool:
-    """Whether kernels of CUDA or ROCm are built in: no; those of GPUs are compiled when they are needed."""
+    """Whether this package can use cards of NVIDIA: always, by the driver that a machine has; see `is_gpu_available`.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> tw.test.is_built_with_cuda()
+    True
+    """
+    return True
+
+
+def is_built_with_rocm() -> bool:
+    """Whether this package has code for AMD's ROCm: no; their cards are OpenCL's.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> tw.test.is_built_with_rocm()
+    False
+    """
     return False
 
 
-is_built_with_gpu_support = is_built_with_rocm = is_built_with_cuda
+def is_built_with_gpu_support() -> bool:
+    """Whether this package can use GPUs: always, where a machine has drivers of them.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> tw.test.is_built_with_gpu_support()
+    True
+    """
+    return True
 
 
 def gpu_device_name() -> str:
     """The name of the first GPU of this process; "" where there is none."""
-    from thalweg.graph.device_lib import list_local_devices
     return next((device.name for device in list_local_devices() if device.device_type == "GPU"), "")
 
 

@@ -164,6 +164,7 @@ TwBuffer* tw_session_list_devices(TwSession* session, TwStatus* status) {
       out->SetString(pb::DeviceAttributes::kDeviceType, device.type);
       out->SetInt(pb::DeviceAttributes::kMemoryLimit, device.memory_limit);
       out->SetUint(pb::DeviceAttributes::kIncarnation, device.incarnation);
+      out->SetString(pb::DeviceAttributes::kPhysicalDeviceDesc, device.hardware);
     }
     ASSIGN_OR_RETURN(std::string bytes, Serialize(*response));
     return NewBuffer(std::move(bytes));

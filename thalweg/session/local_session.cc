@@ -4,6 +4,7 @@
 #include "thalweg/base/first_error.h"
 #include "thalweg/base/no_destructor.h"
 #include "thalweg/base/thread.h"
+#include "thalweg/kernel/hardware.h"
 #include "thalweg/kernel/host_call.h"
 #include "thalweg/session/mapping_session.h"
 #include "thalweg/session/partial_run.h"
@@ -169,12 +170,7 @@ class LocalSession : public Session {
 
   Result<std::vector<DeviceDescription>> ListDevices() override {
     std::vector<DeviceDescription> devices;
-    for (Device* const device : core_->devices()) {
-      devices.push_back({.name = device->full_name(),
-                         .type = device->type(),
-                         .memory_limit = device->allocator().Stats().limit,
-                         .incarnation = device->incarnation()});
-    }
+    for (Device* const device : core_->devices()) devices.push_back(DescribeDevice(*device));
     return devices;
   }
 
@@ -238,6 +234,14 @@ class LocalSession : public Session {
 };
 
 }  // namespace
+
+DeviceDescription DescribeDevice(Device& device) {
+  return {.name = device.full_name(),
+          .type = device.type(),
+          .memory_limit = device.allocator().Stats().limit,
+          .incarnation = device.incarnation(),
+          .hardware = HardwareOf(device)};
+}
 
 Status Callable::Repeat(RunOptions options, std::chrono::nanoseconds time) {
   options.is_repeated = true;

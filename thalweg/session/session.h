@@ -45,7 +45,9 @@ struct DeviceDescription {
   std::string type;
   int64_t memory_limit = 0;
   uint64_t incarnation = 0;
+  std::string hardware = {};  // kernel/hardware.h; "": nothing is known of it
 };
+DeviceDescription DescribeDevice(Device& device);
 
 // A prepared signature: the fast way to run one step often. Keeps its session's state alive; after
 // Session::Close it returns Cancelled. Does not see nodes added later.

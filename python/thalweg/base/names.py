@@ -24,7 +24,7 @@ _own = {}  # module name -> its own __getattr__, or None
 
 # Namespaces for which programs look before they choose a way (hasattr(tf, "lite")): each stays absent as a whole until it
 # works, and cannot be imported. Where a program's text takes a name of it, tf.lite.Interpreter, later.py serves that.
-ABSENT = frozenset("config contrib.distributions.bijectors contrib.learn.monitors "
+ABSENT = frozenset("contrib.distributions.bijectors contrib.learn.monitors "
                    "contrib.lite experimental layers.experimental lite random.experimental "
                    "saved_model.experimental sysconfig tpu train.experimental xla".split())
 

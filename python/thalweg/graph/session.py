@@ -21,6 +21,20 @@ if TYPE_CHECKING:
     from thalweg.messages import ConfigProto, GraphDef
 
 
+_default_config = None
+
+
+def default_config() -> ConfigProto | None:
+    """What sessions get that are made without one."""
+    return _default_config
+
+
+def set_default_config(config: ConfigProto | None) -> None:
+    """Of sessions that are made later."""
+    global _default_config
+    _default_config = config
+
+
 def _config_bytes(config):
     """Of a ConfigProto, ours or of protobuf, which the core alone reads; None for None."""
     if config is None:
@@ -83,6 +97,7 @@ class Session(_core.Session):
 
     def __new__(cls, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None):
         graph = graph_module.get_default_graph() if graph is None else graph
+        config = _default_config if config is None else config
         if getattr(graph, "_executes", False):
             graph = graph.beside()
         if not isinstance(graph, graph_module.Graph):
@@ -92,7 +107,7 @@ class Session(_core.Session):
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
         self._target = target
-        self._config = config
+        self._config = _default_config if config is None else config
         self._partial_runs = {}
         self._contexts = []
         if not target:

@@ -193,10 +193,12 @@ class RemoteSession : public Session, public std::enable_shared_from_this<Remote
     for (const int field :
          {pb::ListDevicesResponse::kLocalDevice, pb::ListDevicesResponse::kRemoteDevice}) {
       for (const Message* device : response->Messages(field)) {
-        devices.push_back({.name = std::string(device->GetString(Attributes::kName)),
-                           .type = std::string(device->GetString(Attributes::kDeviceType)),
-                           .memory_limit = device->GetInt(Attributes::kMemoryLimit),
-                           .incarnation = device->GetUint(Attributes::kIncarnation)});
+        devices.push_back(
+            {.name = std::string(device->GetString(Attributes::kName)),
+             .type = std::string(device->GetString(Attributes::kDeviceType)),
+             .memory_limit = device->GetInt(Attributes::kMemoryLimit),
+             .incarnation = device->GetUint(Attributes::kIncarnation),
+             .hardware = std::string(device->GetString(Attributes::kPhysicalDeviceDesc))});
       }
     }
     return devices;

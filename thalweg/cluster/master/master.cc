@@ -239,10 +239,7 @@ Result<OwnedMessage> Master::ListDevices(const Message& request, const MasterCal
   const std::string_view handle = request.GetString(pb::ListDevicesRequest::kSessionHandle);
   if (handle.empty()) {
     for (const auto& device : environment_->devices()) {
-      devices.push_back({.name = device->full_name(),
-                         .type = device->type(),
-                         .memory_limit = device->allocator().Stats().limit,
-                         .incarnation = device->incarnation()});
+      devices.push_back(DescribeDevice(*device));
     }
   } else {
     const Result<SessionPtr> session = FindSession(request, pb::ListDevicesRequest::kSessionHandle);
@@ -257,6 +254,7 @@ Result<OwnedMessage> Master::ListDevices(const Message& request, const MasterCal
     out->SetInt(Device::kMemoryLimit, device.memory_limit);
     out->Mutable(Device::kLocality);
     out->SetUint(Device::kIncarnation, device.incarnation);
+    out->SetString(Device::kPhysicalDeviceDesc, device.hardware);
   }
   return response;
 }

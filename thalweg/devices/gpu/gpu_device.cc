@@ -29,6 +29,10 @@ Status GpuDevice::lost() const {
   return memory.ok() ? OkStatus() : LostDevice(full_name(), memory.message());
 }
 
+std::string GpuDevice::hardware() const {
+  return StrCat("device: ", *name().index, ", name: ", traits().name, ", ", traits().version);
+}
+
 void GpuDevice::CopyToHost(const Tensor& tensor, CopyDone done) {
   if (!Has(tensor)) {
     return done(Internal("a copy from ", full_name(), " to the host got ", tensor.dtype(),

@@ -17,6 +17,7 @@
 #include "thalweg/devices/gpu/gpu_programs.h"
 #include "thalweg/devices/gpu/gpu_queue.h"
 #include "thalweg/kernel/device_factory.h"
+#include "thalweg/kernel/hardware.h"
 #include "thalweg/kernel/losable.h"
 
 namespace thalweg {
@@ -25,7 +26,7 @@ class KernelRegistry;
 
 inline constexpr std::string_view kGpu = "GPU";
 
-class GpuDevice : public Device, public Losable {
+class GpuDevice : public Device, public Losable, public Hardware {
  public:
   GpuDevice(DeviceName name, uint64_t incarnation, std::shared_ptr<GpuDriver> driver,
             std::shared_ptr<GpuMemory> memory, AllocatorPtr host_allocator, BinaryCache binaries,
@@ -37,6 +38,8 @@ class GpuDevice : public Device, public Losable {
 
   // Also where queued work has failed otherwise: what it was to make is not there.
   Status lost() const override;
+  // "device: 0, name: NVIDIA H200, compute capability: 9.0"
+  std::string hardware() const override;
 
   GpuQueue& queue() { return queue_; }
   GpuPrograms& programs() { return programs_; }

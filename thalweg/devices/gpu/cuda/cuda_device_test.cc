@@ -39,8 +39,10 @@ class CudaDeviceTest : public GpuDeviceTest {
 TEST_F(CudaDeviceTest, ACardIsDescribed) {
   const GpuTraits& traits = device->traits();
   EXPECT_EQ(traits.ToString(), "CUDA device 'Fake card'");
-  EXPECT_EQ(traits.version, "compute capability 8.0");
+  EXPECT_EQ(traits.version, "compute capability: 8.0");
   EXPECT_EQ(traits.driver, "CUDA 12.4");
+  // Programs look for these words (tf.test.is_gpu_available).
+  EXPECT_EQ(HardwareOf(*device), "device: 0, name: Fake card, compute capability: 8.0");
   EXPECT_EQ(traits.units, 108);
   EXPECT_FALSE(traits.IsProcessor());
   EXPECT_EQ(device->allocator().Stats().limit, (int64_t{256} << 20) / 16 * 15);

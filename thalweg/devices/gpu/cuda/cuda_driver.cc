@@ -44,7 +44,7 @@ Result<CudaChoice> Describe(const CudaApi& cuda, int ordinal) {
   choice.name = name.data();
   choice.vendor = "NVIDIA";
   choice.capability = major * 10 + minor;
-  choice.version = StrCat("compute capability ", major, ".", minor);
+  choice.version = StrCat("compute capability: ", major, ".", minor);
   choice.driver = StrCat("CUDA ", CudaVersion(cuda.version));
   choice.memory = memory;
   choice.units = units;
