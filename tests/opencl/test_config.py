@@ -59,4 +59,5 @@ def test_a_server_has_what_its_config_says(capfd):
 
 def test_it_is_told():
     assert tw.test.is_gpu_available() and tw.test.gpu_device_name() == GPU
-    assert not tw.test.is_gpu_available(cuda_only=True) and not tw.test.is_built_with_cuda()
+    assert not tw.test.is_gpu_available(cuda_only=True) and not tw.test.is_gpu_available(min_cuda_compute_capability=(3, 5))
+    assert [d.name for d in tw.config.experimental.list_physical_devices("GPU")] == ["/physical_device:GPU:0"]
