@@ -194,12 +194,21 @@ PyObject* PartSerialize(PyObject* self, PyObject*) {
   return BytesOrRaise(bytes, status.get(), nullptr);
 }
 
+// What nobody has read needs no tree, which takes several times its bytes.
+PyObject* PartWritten(PyObject* self, PyObject* unused) {
+  const TwBuffer* const unread = reinterpret_cast<MessagePartObject*>(self)->unread;
+  if (unread == nullptr) return PartSerialize(self, unused);
+  return PyBytes_FromStringAndSize(static_cast<const char*>(tw_buffer_data(unread)),
+                                   static_cast<Py_ssize_t>(tw_buffer_size(unread)));
+}
+
 PyMethodDef message_methods[] = {
     {"values", PartValues, METH_O,
      "values({field number: (name, class, container)}): {name: value} of the fields that are "
      "there."},
     {"unknown", PartUnknown, METH_NOARGS, "The bytes of the fields that the type does not have."},
-    {"serialize", PartSerialize, METH_NOARGS, "The bytes of the message."},
+    {"serialize", PartSerialize, METH_NOARGS, "The bytes of the message, its fields in order."},
+    {"written", PartWritten, METH_NOARGS, "The bytes of the message, as they came where they did."},
     {nullptr, nullptr, 0, nullptr}};
 
 // Bytes that are no such message.

@@ -296,19 +296,50 @@ def test_iterations_that_may_run_at_once_are_compared_in_any_order():
             assert found.first.op.name == "while/bad" and found.first.iteration is None, str(found)
 
 
-def test_a_loop_in_a_loop_is_named():
+@pytest.mark.parametrize("side", [1, 10])
+def test_a_node_of_a_loop_in_a_loop_is_named(side):
+    """Values fall by 1 in each of 3 * 4 inner iterations, and what is below 0 differs: from the inner iteration 2 of the outer iteration 1 on."""
     def build(slope):
         x = tw.placeholder(tw.float32, [], name="x")
 
         def inner(h):
-            return tw.while_loop(lambda j, h: j < 3, lambda j, h: (j + 1, tw.nn.leaky_relu(h - 1.0, slope)), [0, h], name="inner")[1]
-        return tw.identity(tw.while_loop(lambda i, h: i < 2, lambda i, h: (i + 1, inner(h)), [0, x], name="outer")[1], name="out")
+            def body(j, h, unused):
+                return j + 1, tw.nn.leaky_relu(tw.subtract(h, 1.0, name="less"), slope, name="bad"), unused
+            h = tw.while_loop(lambda j, h, unused: j < 4, body, [0, tw.identity(h, name="before"), 0.0], name="inner", parallel_iterations=side)[1]
+            return tw.identity(h, name="behind")
+        return tw.identity(tw.while_loop(lambda i, h: i < 3, lambda i, h: (i + 1, inner(h)), [0, x], name="outer", parallel_iterations=side)[1],
+                           name="out")
     with tw.Graph().as_default() as other:
         build(0.2)
     y = build(0.1)
     with tw.Session() as a, tw.Session(graph=other) as b:
-        found = tw.debugging.compare_runs(a, b, y, {"x:0": 1.0})
-        assert found.first.iteration is None and "outer" in found.first.loop and not found.first.branch, str(found)
+        assert tw.debugging.compare_runs(a, a, y, {"x:0": 6.5}).ok
+        first = tw.debugging.compare_runs(a, b, y, {"x:0": 6.5}).first
+        assert first.op.name == "outer/inner/bad" and "inner" in first.loop and not first.branch, str(first)
+        (outer, iteration), = first.outer
+        assert "outer" in outer and (first.iteration, iteration) == ((2, 1) if side == 1 else (None, None)), str(first)
+        if side == 1:
+            assert f"in iteration 2 of the loop '{first.loop}' in iteration 1 of the loop '{outer}'" in str(first)
+
+
+@pytest.mark.parametrize("where", ["before", "behind", "condition"])
+def test_nodes_around_a_loop_in_a_loop_are_named(where):
+    """In the outer iteration 1 something differs before the inner loop, behind it, or in how often it runs."""
+    def build(add):
+        def outer(i, h):
+            late = tw.cast(tw.equal(i, 1), tw.float32) * add
+            h = tw.add(h, late if where == "before" else 0.0, name="before")
+            end = tw.add(3.0, late if where == "condition" else 0.0, name="end")
+            h = tw.while_loop(lambda j, h: tw.less(j, end, name="goes_on"), lambda j, h: (j + 1.0, h * 2.0), [0.0, h], name="inner",
+                              parallel_iterations=1)[1]
+            return i + 1, tw.add(h, late if where == "behind" else 0.0, name="behind")
+        return tw.identity(tw.while_loop(lambda i, h: i < 3, outer, [0, 1.0], name="outer", parallel_iterations=1)[1], name="out")
+    with tw.Graph().as_default() as other:
+        build(2.0)
+    y = build(0.0)
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        first = tw.debugging.compare_runs(a, b, y).first
+        assert first.op.name.startswith("outer/") and first.op.type == "Mul" and not first.outer and first.iteration == 1, str(first)
 
 
 def test_tolerances():

@@ -5,6 +5,7 @@ import pickle
 import random
 
 import pytest
+import thalweg as tw
 
 from thalweg import messages
 from thalweg._message_table import TABLE
@@ -257,3 +258,16 @@ def test_threads_that_ask_for_a_class_at_once_get_the_same(monkeypatch):
     made = messages._class("tensorflow.AttrValue")
     assert made is first[0] and made.ListValue is messages._class("tensorflow.AttrValue.ListValue")
     assert made(list=made.ListValue(i=[3])).list.i == [3]
+
+
+def test_a_traced_step_gives_its_bytes_as_they_came():
+    """Without a tree of it; what was read, or is asked for in order, says the same."""
+    with tw.Session() as session:
+        metadata = tw.RunMetadata()
+        x = tw.placeholder(tw.float32, [2])
+        session.run(tw.add(x, 2.0), {x: [1, 2]}, tw.RunOptions(trace_level=tw.RunOptions.FULL_TRACE), metadata)
+    came = metadata.SerializeToString()
+    assert metadata._part is not None, "nobody has looked at it"
+    again = tw.RunMetadata.FromString(came)
+    assert again == metadata and again.SerializeToString(deterministic=True) == metadata.SerializeToString(deterministic=True)
+    assert metadata.step_stats.dev_stats[0].node_stats and metadata == again

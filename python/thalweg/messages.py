@@ -287,7 +287,7 @@ class Message:
 
     def SerializeToString(self, deterministic: bool = False) -> bytes:
         """The bytes of the message."""
-        return self._tree().serialize()
+        return self._tree().serialize() if deterministic else self._tree().written()
 
     def ByteSize(self) -> int:
         """How many bytes it takes."""
@@ -350,7 +350,7 @@ class Message:
         return made
 
     def __eq__(self, other: Message) -> bool:
-        return type(other) is type(self) and self.SerializeToString() == other.SerializeToString()
+        return type(other) is type(self) and self.SerializeToString(deterministic=True) == other.SerializeToString(deterministic=True)
 
     __hash__ = None
 

@@ -4,9 +4,11 @@ what it saw. A PAGE that is there is measured as it is; without one, spans of --
 --switching of them had no processor for a part of their time."""
 import argparse
 import json
+import multiprocessing
 import os
-import resource
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 
@@ -82,11 +84,18 @@ def main():
         if asked.page:
             url = "file://" + os.path.abspath(asked.page)
         else:
-            trace = trace_files.write_many(os.path.join(folder, "many.pb"), count, telling=asked.telling, switching=asked.switching)
-            begin = time.monotonic()
-            url = trace_files.page_of([trace], os.path.join(folder, "many.html"))
-            print(f"{count:,} spans: page written in {time.monotonic() - begin:.1f} s with "
-                  f"{resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6:.2f} GB, {os.path.getsize(url[7:]) / count:.1f} bytes a span")
+            trace, page = os.path.join(folder, "many.pb"), os.path.join(folder, "many.html")
+            # In a process of its own: what this one has is counted as the memory of those that it starts.
+            writing = multiprocessing.Process(target=trace_files.write_many, args=(trace, count),
+                                              kwargs={"telling": asked.telling, "switching": asked.switching})
+            writing.start()
+            writing.join()
+            viewing = subprocess.Popen([sys.executable, "-m", "thalweg", "trace", "view", trace, "-o", page], stdout=subprocess.DEVNULL)
+            _, status, used = os.wait4(viewing.pid, 0)
+            assert status == 0, f"thalweg trace view ended with the status {status}"
+            print(f"{count:,} spans: page written in {used.ru_utime + used.ru_stime:.1f} s of the processor with {used.ru_maxrss / 1e6:.2f} GB, "
+                  f"{os.path.getsize(page) / count:.1f} bytes a span; load {os.getloadavg()[0]:.1f}")
+            url = "file://" + page
         for has_gl in (False, True):
             measure(url, os.path.join(folder, f"browser{has_gl:d}"), has_gl)
 

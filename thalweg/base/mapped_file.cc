@@ -51,6 +51,14 @@ MappedFile::~MappedFile() {
   if (fd_ >= 0) close(fd_);
 }
 
+void MappedFile::Forget(std::string_view part) const {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(part.data()) + page - 1) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(part.data() + part.size()) / page * page;
+  // A failure costs memory alone.
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
 Status MappedFile::Check() const {
   if (BusErrors::IsBroken(slot_)) {
     return DataLoss(path_,

@@ -38,6 +38,9 @@ class MappedFile {
 
   const std::string& path() const { return path_; }
   std::string_view bytes() const { return {data_, size_}; }
+  // Gives back the memory of a part of bytes(), for who reads a large file once, from its begin to
+  // its end; where it is read again it comes from the file again.
+  void Forget(std::string_view part) const;
   // Whether all of it is still what it was when it was mapped.
   Status Check() const;
 

@@ -53,6 +53,19 @@ TEST_F(MappedFileTest, ItsBytesAreTheFiles) {
   EXPECT_TRUE(files_.Check().ok());
 }
 
+TEST_F(MappedFileTest, WhatIsForgottenComesFromTheFileAgain) {
+  const auto file = *files_.Map(Path("f"));
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const std::string_view bytes = file->bytes();
+  EXPECT_EQ(Count(bytes, 'a'), kBytes);
+  file->Forget(bytes);
+  file->Forget(bytes.substr(0, 0));
+  file->Forget(bytes.substr(page / 2, page));  // no whole page
+  file->Forget(bytes.substr(kBytes - 1));
+  EXPECT_EQ(Count(bytes, 'a'), kBytes);
+  EXPECT_TRUE(files_.Check().ok());
+}
+
 TEST_F(MappedFileTest, OneThatIsCutShortReadsAsZerosAndSaysSo) {
   const auto file = *files_.Map(Path("f"));
   const long page = sysconf(_SC_PAGESIZE);

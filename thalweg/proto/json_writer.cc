@@ -41,17 +41,16 @@ std::string JsonText(std::string_view text) {
 
 std::string Base64(std::string_view bytes) {
   constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
+  std::string out((bytes.size() + 2) / 3 * 4, '=');
+  char* to = out.data();
   for (size_t i = 0; i < bytes.size(); i += 3) {
     uint32_t bits = 0;
-    for (size_t j = 0; j < 3; ++j) {
-      bits = bits << 8 | (i + j < bytes.size() ? static_cast<uint8_t>(bytes[i + j]) : 0);
+    const size_t count = std::min(bytes.size() - i, size_t{3});
+    for (size_t j = 0; j < count; ++j) {
+      bits |= uint32_t{static_cast<uint8_t>(bytes[i + j])} << (16 - 8 * j);
     }
-    const size_t digits = std::min(bytes.size() - i, size_t{3}) + 1;
-    for (size_t j = 0; j < 4; ++j) {
-      out.push_back(j < digits ? kDigits[bits >> (18 - 6 * j) & 63] : '=');
-    }
+    for (size_t j = 0; j <= count; ++j) to[j] = kDigits[bits >> (18 - 6 * j) & 63];
+    to += 4;
   }
   return out;
 }

@@ -34,7 +34,7 @@ void AppendLeftOut(const LeftOutRecords& left_out, const Program& program, StepS
                &fields);
     AddWireInt(left_out_fields::kStepBeginNanos, begin, &fields);
     fields += devices[d].nodes;
-    AddWireText(kLeftOutField, fields, &stats->traces[d].nodes);
+    AddWireText(kLeftOutField, fields, stats->traces[d].nodes.Tail());
   }
 }
 
@@ -42,7 +42,7 @@ void AppendLeftOutTransfers(int64_t transfers, int64_t until_wall_nanos, DeviceT
   std::string fields;
   AddWireInt(left_out_fields::kTransfers, transfers, &fields);
   AddWireInt(left_out_fields::kUntilNanos, until_wall_nanos, &fields);
-  AddWireText(kLeftOutField, fields, &device->nodes);
+  AddWireText(kLeftOutField, fields, device->nodes.Tail());
 }
 
 }  // namespace thalweg

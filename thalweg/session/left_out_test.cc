@@ -24,7 +24,9 @@ struct Told {
 Told ToldOf(const RunMetadata& metadata) {
   Told told;
   WireField field, part, of_node;
-  for (WireFields fields(metadata.step_stats.traces.at(0).nodes); fields.Next(&field);) {
+  std::string nodes;
+  metadata.step_stats.traces.at(0).nodes.AppendTo(&nodes);
+  for (WireFields fields(nodes); fields.Next(&field);) {
     if (field.number != kLeftOutField) continue;
     for (WireFields parts(field.bytes); parts.Next(&part);) {
       const auto number = static_cast<int64_t>(part.value);

@@ -241,13 +241,13 @@ class LocalPreparedStep : public PreparedStep {
     memory.Finish(records, trace.TakeValues());
     const TracedSwitches switches(trace.TakeSwitches());
     constexpr size_t kUsualNode = 192;
-    if (devices_.size() == 1) stats.traces.front().nodes.reserve((records.size() + 2) * kUsualNode);
+    const size_t expected = devices_.size() == 1 ? (records.size() + 2) * kUsualNode : 0;
     const auto& nodes = executor_->program().nodes;
     std::string fields;
     for (const NodeRecord& record : records) {
       const ProgramNode& node = nodes[record.node];
       fields.clear();
-      memory.AppendFields(static_cast<size_t>(&record - records.data()), stats, &fields);
+      memory.AppendFields(record, stats, &fields);
       switches.AppendFields(record, &fields);
       AppendNode({.node = node.name,
                   .op = node.op,
@@ -256,9 +256,9 @@ class LocalPreparedStep : public PreparedStep {
                   .start_nanos = record.start_nanos - stats.start_nanos,
                   .end_nanos = record.end_nanos - stats.start_nanos,
                   .fields = fields},
-                 stats.start_wall_micros, &stats.traces[node.device].nodes);
+                 stats.start_wall_micros, stats.traces[node.device].nodes.Tail(expected));
     }
-    switches.AppendMissing(&stats.traces.front().nodes);
+    switches.AppendMissing(stats.traces.front().nodes.Tail());
     AppendLeftOut(trace.TakeLeftOut(), executor_->program(), &stats);
     return status;
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "thalweg/graph/graph.h"
+#include "thalweg/session/trace_bytes.h"
 
 namespace thalweg {
 
@@ -32,7 +33,7 @@ struct DeviceStats {
 // What a device of this task did, as it is written: nobody reads most traces.
 struct DeviceTrace {
   std::string device;  // full name
-  std::string nodes;   // NodeExecStats messages, as they stand in a DeviceStepStats
+  TraceBytes nodes;    // NodeExecStats messages, as they stand in a DeviceStepStats
 };
 
 struct StepStats {

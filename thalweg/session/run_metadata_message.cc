@@ -71,11 +71,12 @@ size_t StatsSize(const StepStats& stats) {
   return size;
 }
 
-void AppendStats(const StepStats& stats, std::string* out) {
-  for (const DeviceTrace& trace : stats.traces) {
+// To where there is room for it.
+void MoveStats(StepStats stats, std::string* out) {
+  for (DeviceTrace& trace : stats.traces) {
     AppendLength(pb::StepStats::kDevStats, TraceSize(trace), out);
     if (!trace.device.empty()) AddWireText(pb::DeviceStepStats::kDevice, trace.device, out);
-    out->append(trace.nodes);
+    trace.nodes.MoveTo(out);
   }
   out->append(stats.encoded);
 }
@@ -140,10 +141,12 @@ void AppendNode(const NodeTrace& node, int64_t start_wall_micros, std::string* n
   nodes->resize(at + head + size);
 }
 
-std::string EncodeStepStats(const StepStats& stats) {
+std::string EncodeStepStats(StepStats stats) {
+  // What other tasks have told needs no copy where it is all.
+  if (stats.traces.empty()) return std::move(stats.encoded);
   std::string bytes;
   bytes.reserve(StatsSize(stats));
-  AppendStats(stats, &bytes);
+  MoveStats(std::move(stats), &bytes);
   return bytes;
 }
 
@@ -160,8 +163,8 @@ Status AddEncodedStepStats(std::string_view bytes, StepStats* stats) {
   return OkStatus();
 }
 
-Status StepStatsToMessage(const StepStats& stats, Message* message) {
-  return MergeFromBytes(*message, EncodeStepStats(stats));
+Status StepStatsToMessage(StepStats stats, Message* message) {
+  return MergeFromBytes(*message, EncodeStepStats(std::move(stats)));
 }
 
 Status ReadStepStats(RunMetadata* metadata) {
@@ -186,27 +189,30 @@ Status RunMetadataToMessage(RunMetadata metadata, Message* message) {
 
 Result<std::string> RunMetadataMessage(RunMetadata metadata) {
   if (!metadata.encoded.empty()) return std::move(metadata.encoded);
+  // All but the times of nodes as a message: its bytes go on where those end.
+  std::string others;
+  if (!metadata.memory.peak_node.empty() || !metadata.partition_graphs.empty()) {
+    OwnedMessage rest(pb::RunMetadata::Descriptor());
+    if (!metadata.memory.peak_node.empty()) {
+      Message* node = rest->Mutable(pb::RunMetadata::kCostGraph)->Add(pb::CostGraphDef::kNode);
+      node->SetString(pb::CostGraphDef::Node::kName, metadata.memory.peak_node);
+      node->SetInt(pb::CostGraphDef::Node::kTemporaryMemorySize, metadata.memory.peak_bytes);
+    }
+    for (const RunMetadata::Partition& partition : metadata.partition_graphs) {
+      ASSIGN_OR_RETURN(const OwnedMessage graph,
+                       ExportGraphDef(*partition.graph, {.call_sites = true}));
+      rest->Add(pb::RunMetadata::kPartitionGraphs)->CopyFrom(*graph);
+    }
+    ASSIGN_OR_RETURN(others, Serialize(*rest));
+  }
+  const size_t size = StatsSize(metadata.step_stats);
+  if (size == 0) return others;
   std::string bytes;
-  if (const size_t size = StatsSize(metadata.step_stats); size > 0) {
-    bytes.reserve(FieldSize(size));
-    AppendLength(pb::RunMetadata::kStepStats, size, &bytes);
-    AppendStats(metadata.step_stats, &bytes);
-  }
-  if (metadata.memory.peak_node.empty() && metadata.partition_graphs.empty()) return bytes;
-  // The rest as a message: its bytes go on where those end.
-  OwnedMessage rest(pb::RunMetadata::Descriptor());
-  if (!metadata.memory.peak_node.empty()) {
-    Message* node = rest->Mutable(pb::RunMetadata::kCostGraph)->Add(pb::CostGraphDef::kNode);
-    node->SetString(pb::CostGraphDef::Node::kName, metadata.memory.peak_node);
-    node->SetInt(pb::CostGraphDef::Node::kTemporaryMemorySize, metadata.memory.peak_bytes);
-  }
-  for (const RunMetadata::Partition& partition : metadata.partition_graphs) {
-    ASSIGN_OR_RETURN(const OwnedMessage graph,
-                     ExportGraphDef(*partition.graph, {.call_sites = true}));
-    rest->Add(pb::RunMetadata::kPartitionGraphs)->CopyFrom(*graph);
-  }
-  ASSIGN_OR_RETURN(const std::string others, Serialize(*rest));
-  return bytes + others;
+  bytes.reserve(FieldSize(size) + others.size());
+  AppendLength(pb::RunMetadata::kStepStats, size, &bytes);
+  MoveStats(std::move(metadata.step_stats), &bytes);
+  bytes.append(others);
+  return bytes;
 }
 
 }  // namespace thalweg

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RunMetadataMessage: what a Run told about itself, as a RunMetadata message, and back.
 //
-//   AppendNode({.node = "y", .op = "Add", .end_nanos = 9}, stats.start_wall_micros, &trace.nodes);
+//   AppendNode({.node = "y", .op = "Add", .end_nanos = 9}, stats.start_wall_micros,
+//              trace.nodes.Tail());
 //   ASSIGN_OR_RETURN(std::string bytes, RunMetadataMessage(std::move(metadata)));
 //   RETURN_IF_ERROR(ReadStepStats(&metadata));       // as devices and nodes
 //
@@ -32,15 +33,15 @@ struct NodeTrace {
   int64_t end_nanos = 0;
   std::string_view fields;  // more of the message, as they are written: of memory, of switches
 };
-// Adds it to DeviceTrace::nodes; the step started at `start_wall_micros`.
+// Adds it to the tail of DeviceTrace::nodes; the step started at `start_wall_micros`.
 void AppendNode(const NodeTrace& node, int64_t start_wall_micros, std::string* nodes);
 
-// A StepStats message, with what came from other tasks.
-std::string EncodeStepStats(const StepStats& stats);
+// A StepStats message, with what came from other tasks. What it is made of goes as it is written.
+std::string EncodeStepStats(StepStats stats);
 // Adds such a message of another task, as it is.
 Status AddEncodedStepStats(std::string_view bytes, StepStats* stats);
 // `message` must be an empty StepStats.
-Status StepStatsToMessage(const StepStats& stats, Message* message);
+Status StepStatsToMessage(StepStats stats, Message* message);
 // Makes StepStats::devices of what was written: times count from the step's start, or from 1970
 // where a server has told of it.
 Status ReadStepStats(RunMetadata* metadata);

@@ -4,9 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <utility>
+
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/text_format.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/proto/wire_fields.h"
+#include "thalweg/testing/sanitized.h"
 
 namespace thalweg {
 namespace {
@@ -14,14 +22,14 @@ namespace {
 using ::testing::HasSubstr;
 
 void Append(const NodeTrace& node, StepStats* stats) {
-  AppendNode(node, stats->start_wall_micros, &stats->traces[0].nodes);
+  AppendNode(node, stats->start_wall_micros, stats->traces[0].nodes.Tail());
 }
 
 StepStats OneNode() {
   StepStats stats{.start_wall_micros = 1000};
   stats.traces = {{"/job:a/device:CPU:0", {}}, {"/job:a/device:CPU:1", {}}};
   Append({.node = "y", .op = "Add", .thread = 3, .start_nanos = 5000, .end_nanos = 7500}, &stats);
-  AppendNode({.node = "RecvTensor", .label = "[4B] x"}, 1000, &stats.traces[1].nodes);
+  AppendNode({.node = "RecvTensor", .label = "[4B] x"}, 1000, stats.traces[1].nodes.Tail());
   return stats;
 }
 
@@ -86,6 +94,53 @@ TEST(RunMetadataMessageTest, NamesAreAsLongAsTheyAre) {
     EXPECT_EQ(nodes[1].start_nanos, -kLong);
     EXPECT_EQ(nodes[1].end_nanos, kLong);
     EXPECT_EQ(nodes[2].label, "behind = Add");
+  }
+}
+
+void ResetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
+int64_t PeakMegabytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    long long kilobytes = 0;
+    if (std::sscanf(line.c_str(), "VmHWM: %lld", &kilobytes) == 1) return kilobytes / 1024;
+  }
+  return 0;
+}
+
+// Of two devices, each of several pieces: what has been written of them is gone. Twice, as what was
+// freed first changes where later pieces come from.
+TEST(RunMetadataMessageTest, ALongTraceIsNotThereTwice) {
+  constexpr int64_t kMegabytes = 100;
+  for (int times = 0; times < 2; ++times) {
+    RunMetadata metadata;
+    StepStats& stats = metadata.step_stats;
+    stats.traces = {{"a", {}}, {"b", {}}};
+    const std::string fields(size_t{1} << 20, '\0');
+    for (int64_t i = 0; i < 2 * kMegabytes; ++i) {
+      AppendNode({.node = "y", .op = "Add", .end_nanos = i, .fields = fields}, 1000,
+                 stats.traces[static_cast<size_t>(i % 2)].nodes.Tail(1000));
+    }
+    const size_t size = stats.traces[0].nodes.size() + stats.traces[1].nodes.size();
+    ResetPeak();
+    const int64_t before = PeakMegabytes();
+    const Result<std::string> message = RunMetadataMessage(std::move(metadata));
+    ASSERT_TRUE(message.ok());
+    EXPECT_GT(message->size(), size);
+    EXPECT_LT(message->size(), size + 100);
+    if (!kSanitized) {
+      EXPECT_LT(PeakMegabytes() - before, 80) << "two pieces, and some";
+    }
+    int64_t nodes = 0;
+    WireField step_stats, device, node;
+    for (WireFields all(*message); all.Next(&step_stats);) {
+      for (WireFields devices(step_stats.bytes); devices.Next(&device);) {
+        for (WireFields of(device.bytes); of.Next(&node);) {
+          nodes += node.number == pb::DeviceStepStats::kNodeStats ? 1 : 0;
+        }
+      }
+    }
+    EXPECT_EQ(nodes, 2 * kMegabytes);
   }
 }
 

@@ -2,6 +2,8 @@
 #include "thalweg/session/traced_memory.h"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "thalweg/proto/messages.h"
@@ -40,6 +42,18 @@ std::string MemoryName(const StepContext& context) {
   std::string name = context.device->type();
   for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return name;
+}
+
+// The records' numbers, sorted by `less`; those that it holds equal in their order.
+template <class Less>
+std::vector<uint32_t> Sorted(const std::vector<NodeRecord>& records, const Less& less) {
+  std::vector<uint32_t> order(records.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    if (less(records[a], records[b])) return true;
+    return !less(records[b], records[a]) && a < b;
+  });
+  return order;
 }
 
 }  // namespace
@@ -82,13 +96,13 @@ int64_t TracedMemory::ForgottenUntil() const {
 
 size_t TracedMemory::BlockAt(const void* address, int64_t nanos) const {
   const auto found = blocks_at_.find(address);
-  if (address == nullptr || found == blocks_at_.end()) return blocks_.size();
+  if (address == nullptr || found == blocks_at_.end()) return kNone;
   const auto after =
       std::upper_bound(found->second.begin(), found->second.end(), nanos,
                        [&](int64_t moment, size_t b) { return moment < blocks_[b].start_nanos; });
-  if (after == found->second.begin()) return blocks_.size();
+  if (after == found->second.begin()) return kNone;
   const size_t last = *std::prev(after);
-  return blocks_[last].end_nanos >= nanos ? last : blocks_.size();
+  return blocks_[last].end_nanos >= nanos ? last : kNone;
 }
 
 void TracedMemory::Finish(const std::vector<NodeRecord>& records, std::vector<ValueRecord> values) {
@@ -105,57 +119,58 @@ void TracedMemory::Finish(const std::vector<NodeRecord>& records, std::vector<Va
       return blocks_[a].start_nanos < blocks_[b].start_nanos;
     });
   }
-  nodes_.resize(records.size());
-  size_t value = 0;
-  for (size_t r = 0; r < records.size(); ++r) {
-    nodes_[r] = {value, records[r].values, records[r].end_nanos, {}};
-    value += records[r].values;
-  }
-  block_of_value_.assign(values_.size(), blocks_.size());
+  block_of_value_.assign(values_.size(), kNone);
   if (!blocks_.empty()) FindOwners(records);
+}
+
+// The node whose kernel asked for a block has it, in the call that had begun last.
+void TracedMemory::FindAllocating(const std::vector<NodeRecord>& records) {
+  const std::vector<uint32_t> calls = Sorted(records, [](const NodeRecord& a, const NodeRecord& b) {
+    return std::tie(a.node, a.start_nanos) < std::tie(b.node, b.start_nanos);
+  });
+  for (Block& block : blocks_) {
+    const auto after =
+        std::upper_bound(calls.begin(), calls.end(), block, [&](const Block& wanted, uint32_t r) {
+          return std::tie(wanted.node, wanted.start_nanos) <
+                 std::tie(records[r].node, records[r].start_nanos);
+        });
+    if (after == calls.begin() || records[*std::prev(after)].node != block.node) continue;
+    block.record = *std::prev(after);
+  }
 }
 
 // Of blocks, and which of them values lie in.
 void TracedMemory::FindOwners(const std::vector<NodeRecord>& records) {
-  std::unordered_map<int, std::vector<size_t>> records_of;
-  for (size_t r = 0; r < records.size(); ++r) records_of[records[r].node].push_back(r);
-  for (auto& [node, calls] : records_of) {
-    std::sort(calls.begin(), calls.end(),
-              [&](size_t a, size_t b) { return records[a].start_nanos < records[b].start_nanos; });
+  FindAllocating(records);
+  std::vector<size_t> first_value(values_.empty() ? 0 : records.size());
+  for (size_t r = 1; r < first_value.size(); ++r) {
+    first_value[r] = first_value[r - 1] + records[r - 1].values;
   }
-  std::vector<bool> is_known(blocks_.size());
-  for (size_t b = 0; b < blocks_.size(); ++b) {
-    const auto calls = records_of.find(blocks_[b].node);
-    if (calls == records_of.end()) continue;
-    const auto after =
-        std::upper_bound(calls->second.begin(), calls->second.end(), blocks_[b].start_nanos,
-                         [&](int64_t nanos, size_t r) { return nanos < records[r].start_nanos; });
-    if (after == calls->second.begin()) continue;
-    nodes_[*std::prev(after)].blocks.push_back(b);
-    is_known[b] = true;
-  }
-  std::vector<size_t> by_end(records.size());
-  for (size_t r = 0; r < by_end.size(); ++r) by_end[r] = r;
-  std::stable_sort(by_end.begin(), by_end.end(),
-                   [&](size_t a, size_t b) { return records[a].end_nanos < records[b].end_nanos; });
-  for (const size_t r : by_end) {
-    for (size_t v = nodes_[r].first_value; v < nodes_[r].first_value + nodes_[r].values; ++v) {
-      const size_t b = BlockAt(values_[v].block, nodes_[r].end_nanos);
-      block_of_value_[v] = b;
-      if (b == blocks_.size() || is_known[b]) continue;
-      nodes_[r].blocks.push_back(b);
-      is_known[b] = true;
+  if (!values_.empty()) {
+    for (const uint32_t r : Sorted(records, [](const NodeRecord&a, const NodeRecord&b) {
+           return a.end_nanos < b.end_nanos;
+         })) {
+      for (size_t v = first_value[r]; v < first_value[r] + records[r].values; ++v) {
+        const size_t b = BlockAt(values_[v].block, records[r].end_nanos);
+        block_of_value_[v] = b;
+        if (b != kNone && blocks_[b].record == kNone) blocks_[b].record = r;
+      }
     }
   }
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    if (blocks_[b].record != kNone) owned_.push_back(b);
+  }
+  std::stable_sort(owned_.begin(), owned_.end(),
+                   [&](size_t a, size_t b) { return blocks_[a].record < blocks_[b].record; });
 }
 
-void TracedMemory::AppendMemory(const NodeMemory& node, const StepStats& stats,
-                                std::string* fields) const {
+void TracedMemory::AppendMemory(const NodeRecord& node, std::span<const size_t> blocks,
+                                const StepStats& stats, std::string* fields) const {
   namespace Used = pb::AllocatorMemoryUsed;
   for (size_t m = 0; m < memories_.size(); ++m) {
     std::vector<std::pair<int64_t, int64_t>> changes;  // when, bytes
     int64_t total = 0, live = 0, at_end = 0, peak = 0, in_use = 0;
-    for (const size_t b : node.blocks) {
+    for (const size_t b : blocks) {
       const Block& block = blocks_[b];
       if (block.memory != m) continue;
       changes.emplace_back(block.start_nanos, block.bytes);
@@ -192,7 +207,7 @@ void TracedMemory::AppendOutput(size_t v, std::string* fields) const {
   namespace Description = pb::TensorDescription;
   const ValueRecord& value = values_[v];
   const size_t b = block_of_value_[v];
-  const bool is_ours = b < blocks_.size();
+  const bool is_ours = b != kNone;
   std::string tensor, output;
   AddWireInt(Description::kDtype, static_cast<int64_t>(value.dtype), &tensor);
   AddWireText(Description::kShape, ShapeFields(value.shape), &tensor);
@@ -205,21 +220,27 @@ void TracedMemory::AppendOutput(size_t v, std::string* fields) const {
   AddWireText(pb::NodeExecStats::kOutput, output, fields);
 }
 
-void TracedMemory::AppendFields(size_t record, const StepStats& stats, std::string* fields) const {
-  const NodeMemory& node = nodes_[record];
-  AppendMemory(node, stats, fields);
+void TracedMemory::AppendFields(const NodeRecord& record, const StepStats& stats,
+                                std::string* fields) {
+  const size_t first = owned_block_;
+  while (owned_block_ < owned_.size() && blocks_[owned_[owned_block_]].record == record_) {
+    ++owned_block_;
+  }
+  ++record_;
+  const std::span<const size_t> blocks(owned_.data() + first, owned_block_ - first);
+  if (!blocks.empty()) AppendMemory(record, blocks, stats, fields);
   int64_t held = 0;
-  for (size_t v = node.first_value; v < node.first_value + node.values; ++v) {
-    const ValueRecord& value = values_[v];
-    if (value.block != nullptr) AppendOutput(v, fields);
+  for (const size_t end = value_ + record.values; value_ < end; ++value_) {
+    const ValueRecord& value = values_[value_];
+    if (value.block != nullptr) AppendOutput(value_, fields);
     held += value.held_bytes;
     if (value.held_block == nullptr || value.held_block == value.block) continue;
     AddWireText(pb::NodeExecStats::kReferencedTensor,
                 BufferFields(value.held_bytes, 0, kHostMemory, value.held_block), fields);
   }
   int64_t gone = 0;  // before the node's end: scratch memory
-  for (const size_t b : node.blocks) {
-    if (blocks_[b].end_nanos <= node.end_nanos) gone += blocks_[b].bytes;
+  for (const size_t b : blocks) {
+    if (blocks_[b].end_nanos <= record.end_nanos) gone += blocks_[b].bytes;
   }
   if (gone == 0 && held == 0) return;
   std::string memory;

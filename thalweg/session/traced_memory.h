@@ -5,7 +5,7 @@
 //   TracedMemory memory(run, clock, 64 << 20);    // its contexts allocate through this from now on
 //   Status status = executor->Run(run);
 //   memory.Finish(records, trace.TakeValues());
-//   memory.AppendFields(0, stats, &fields);       // of records[0]
+//   for (const NodeRecord& record : records) memory.AppendFields(record, stats, &fields);
 //
 // The fields are TensorFlow's: `memory` with a record for each block that came and went, `output`,
 // `referenced_tensor` and `memory_stats`. A block belongs to the node whose kernel asked for it,
@@ -15,7 +15,9 @@
 // Errors: none.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -38,20 +40,18 @@ class TracedMemory {
   int64_t ForgottenUntil() const;
   // The step has ended. `values`: those of all records together.
   void Finish(const std::vector<NodeRecord>& records, std::vector<ValueRecord> values);
-  void AppendFields(size_t record, const StepStats& stats, std::string* fields) const;
+  // For the records that Finish was given, each once, in their order.
+  void AppendFields(const NodeRecord& record, const StepStats& stats, std::string* fields);
 
  private:
   struct Lent {
     StepContext* context;
     Allocator* allocator;  // that it had
   };
+  static constexpr size_t kNone = SIZE_MAX;
   struct Block : TracedAllocation {
-    size_t memory = 0;  // in memories_: two devices' may have one name
-  };
-  struct NodeMemory {
-    size_t first_value = 0, values = 0;
-    int64_t end_nanos = 0;
-    std::vector<size_t> blocks;
+    size_t memory = 0;      // in memories_: two devices' may have one name
+    size_t record = kNone;  // whose it is
   };
   struct Memory {
     std::string name;
@@ -61,9 +61,11 @@ class TracedMemory {
   TracedAllocator& Traced(Allocator& allocator, const StepContext& context, const Clock& clock,
                           int64_t bytes);
   void FindOwners(const std::vector<NodeRecord>& records);
-  // The block that lay there at that moment; blocks_.size(): none of the step's.
+  void FindAllocating(const std::vector<NodeRecord>& records);
+  // The block that lay there at that moment; kNone: none of the step's.
   size_t BlockAt(const void* address, int64_t nanos) const;
-  void AppendMemory(const NodeMemory& node, const StepStats& stats, std::string* fields) const;
+  void AppendMemory(const NodeRecord& record, std::span<const size_t> blocks,
+                    const StepStats& stats, std::string* fields) const;
   void AppendOutput(size_t v, std::string* fields) const;
 
   std::vector<Lent> lent_;
@@ -73,8 +75,9 @@ class TracedMemory {
   std::vector<Block> blocks_;
   std::unordered_map<const void*, std::vector<size_t>> blocks_at_;  // by their start
   std::vector<ValueRecord> values_;
-  std::vector<size_t> block_of_value_;  // as BlockAt says, when its node ended
-  std::vector<NodeMemory> nodes_;       // by record
+  std::vector<size_t> block_of_value_;               // as BlockAt says, when its node ended
+  std::vector<size_t> owned_;                        // blocks, by whose they are
+  size_t record_ = 0, value_ = 0, owned_block_ = 0;  // where AppendFields goes on
 };
 
 }  // namespace thalweg

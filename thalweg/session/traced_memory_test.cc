@@ -162,9 +162,10 @@ struct HandMadeStep {
     for (size_t i = 0; i < blocks.size(); ++i)
       contexts[i].allocator->Deallocate(blocks[i], kTracedBytes);
   }
-  OwnedMessage Told(size_t record) const {
+  // Record by record.
+  OwnedMessage Told(size_t record) {
     std::string fields;
-    memory->AppendFields(record, {}, &fields);
+    memory->AppendFields(records[record], {}, &fields);
     Result<OwnedMessage> told = ParseMessage(Exec::Descriptor(), std::move(fields));
     EXPECT_TRUE(told.ok()) << told.status().ToString();
     return *std::move(told);

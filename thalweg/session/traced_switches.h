@@ -4,7 +4,7 @@
 //
 //   const TracedSwitches switches(trace.TakeSwitches());
 //   switches.AppendFields(record, &fields);
-//   switches.AppendMissing(&stats.traces.front().nodes);
+//   switches.AppendMissing(stats.traces.front().nodes.Tail());
 //
 // What is shorter than kLeastWait is left out where the thread waited of itself: locks and
 // handed-on work look like that.

@@ -52,8 +52,7 @@ class PathWalk {
       Add(PathKind::kTransfer, of.start, span, -1);
       return index_.LastOnTask(trace_.devices[of.device].task, of.start);
     }
-    const bool waits = IsInputOp(trace_.OpOf(of)) || IsEnqueueOp(trace_.OpOf(of));
-    Add(waits ? PathKind::kInput : PathKind::kNode, of.start, span, -1);
+    Add(trace_.IsWaitingOp(of) ? PathKind::kInput : PathKind::kNode, of.start, span, -1);
     return BeforeStart(span);
   }
 

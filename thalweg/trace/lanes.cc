@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <queue>
 #include <utility>
 
@@ -43,24 +42,51 @@ bool IsWaiting(const TraceSpan& span) {
   return span.kind == SpanKind::kReceive || span.kind == SpanKind::kTransfer;
 }
 
+// Groups of spans that share lanes: of a device its threads, then all that waits.
+class LaneGroups {
+ public:
+  explicit LaneGroups(const Trace& trace) {
+    std::vector<size_t> threads(trace.devices.size());
+    for (const TraceSpan& span : trace.spans) {
+      threads[span.device] = std::max<size_t>(threads[span.device], span.thread + size_t{1});
+    }
+    for (const size_t count : threads) {
+      first_.push_back(size_);
+      size_ += count + 1;
+    }
+    first_.push_back(size_);
+  }
+  size_t size() const { return size_; }
+  size_t FirstOf(uint32_t device) const { return first_[device]; }
+  size_t WaitingOf(uint32_t device) const { return first_[device + 1] - 1; }
+  size_t Of(const TraceSpan& span) const {
+    return IsWaiting(span) ? WaitingOf(span.device) : first_[span.device] + span.thread;
+  }
+
+ private:
+  std::vector<size_t> first_;
+  size_t size_ = 0;
+};
+
 }  // namespace
 
 void AssignLanes(Trace* trace) {
-  using Group = std::pair<uint32_t, uint32_t>;  // device; thread, or all that wait
-  constexpr uint32_t kWaiting = UINT32_MAX;
-  const auto group_of = [&](const TraceSpan& span) {
-    return Group{span.device, IsWaiting(span) ? kWaiting : span.thread};
-  };
-  std::map<Group, LaneStack> stacks;
-  for (TraceSpan& span : trace->spans) span.lane = stacks[group_of(span)].Put(span.start, span.end);
-  std::map<Group, uint32_t> first;
-  for (TraceDevice& device : trace->devices) device.lanes = device.receive_lanes = 0;
-  for (const auto& [group, stack] : stacks) {  // by device, what waits last
-    TraceDevice& device = trace->devices[group.first];
-    first[group] = device.lanes;
-    (group.second == kWaiting ? device.receive_lanes : device.lanes) += stack.used();
+  const LaneGroups groups(*trace);
+  std::vector<LaneStack> stacks(groups.size());
+  for (TraceSpan& span : trace->spans) {
+    span.lane = stacks[groups.Of(span)].Put(span.start, span.end);
   }
-  for (TraceSpan& span : trace->spans) span.lane += first[group_of(span)];
+  std::vector<uint32_t> first(groups.size());
+  for (uint32_t i = 0; i < trace->devices.size(); ++i) {
+    TraceDevice& device = trace->devices[i];
+    device.lanes = 0;
+    for (size_t group = groups.FirstOf(i); group <= groups.WaitingOf(i); ++group) {
+      first[group] = device.lanes;
+      if (group < groups.WaitingOf(i)) device.lanes += stacks[group].used();
+    }
+    device.receive_lanes = stacks[groups.WaitingOf(i)].used();
+  }
+  for (TraceSpan& span : trace->spans) span.lane += first[groups.Of(span)];
 }
 
 // Spans are nearly always by start: they are counted into their lanes, and a lane in which a clock

@@ -35,13 +35,15 @@ SpanIndex::SpanIndex(const Trace& trace, uint32_t step) : trace_(trace) {
     if (has_inputs) {
       by_node_.push_back({Trace::NodeKey(span.device, span.name), span.end, number});
     }
-    by_task_.push_back({trace.devices[span.device].task, span.end, number});
+    by_task_.push_back({span.end, trace.devices[span.device].task, static_cast<uint32_t>(i)});
   }
   const auto less = [](const Ending& a, const Ending& b) {
     return std::tie(a.key, a.end, a.span) < std::tie(b.key, b.end, b.span);
   };
   std::sort(by_node_.begin(), by_node_.end(), less);
-  std::sort(by_task_.begin(), by_task_.end(), less);
+  std::sort(by_task_.begin(), by_task_.end(), [](const TaskEnding& a, const TaskEnding& b) {
+    return std::tie(a.task, a.end, a.span) < std::tie(b.task, b.end, b.span);
+  });
   for (size_t i = 0; i < trace.transfers.size(); ++i) {
     const TraceTransfer& transfer = trace.transfers[i];
     if (transfer.step != step) continue;
@@ -67,11 +69,11 @@ int64_t SpanIndex::LastOf(uint32_t device, uint32_t name, int64_t by) const {
 
 int64_t SpanIndex::LastOnTask(uint32_t task, int64_t by) const {
   const auto after =
-      std::upper_bound(by_task_.begin(), by_task_.end(), std::pair(uint64_t{task}, by),
-                       [](const std::pair<uint64_t, int64_t>& wanted, const Ending& e) {
-                         return wanted < std::pair(e.key, e.end);
+      std::upper_bound(by_task_.begin(), by_task_.end(), std::pair(task, by),
+                       [](const std::pair<uint32_t, int64_t>& wanted, const TaskEnding& e) {
+                         return wanted < std::pair(e.task, e.end);
                        });
-  if (after == by_task_.begin() || std::prev(after)->key != task) return -1;
+  if (after == by_task_.begin() || std::prev(after)->task != task) return -1;
   return std::prev(after)->span;
 }
 

@@ -45,13 +45,17 @@ class SpanIndex {
     int64_t end;
     int64_t span;
   };
+  struct TaskEnding {
+    int64_t end;
+    uint32_t task, span;
+  };
   void Consider(uint32_t device, uint32_t name, int64_t by, int depth, int* tries,
                 SpanCause* cause) const;
   void ConsiderTransfers(const std::vector<int64_t>& transfers, int64_t by, SpanCause* cause) const;
 
   const Trace& trace_;
   std::vector<Ending> by_node_;  // sorted
-  std::vector<Ending> by_task_;
+  std::vector<TaskEnding> by_task_;
   std::unordered_map<int64_t, int64_t> transfer_of_span_;
   std::unordered_map<uint64_t, std::vector<int64_t>> by_edge_;      // of the receiving device
   std::unordered_map<uint64_t, std::vector<int64_t>> by_producer_;  // of the receiving device

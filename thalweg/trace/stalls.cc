@@ -2,7 +2,9 @@
 #include "thalweg/trace/stalls.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <queue>
 #include <tuple>
 #include <utility>
 
@@ -27,6 +29,33 @@ const char* RemedyOfOneNode(const std::string& op) {
   return "Split that node (several smaller products, shards of a variable), or give its kernel "
          "more threads (intra_op_parallelism_threads).";
 }
+
+// How long one of the nodes that come by their start ran alone.
+class SingleTime {
+ public:
+  void Add(int64_t start, int64_t end) {
+    EndBy(start);
+    if (ends_.size() == 1) total_ += start - before_;
+    before_ = start;
+    ends_.push(end);
+  }
+  int64_t Total() {
+    EndBy(INT64_MAX);
+    return total_;
+  }
+
+ private:
+  void EndBy(int64_t moment) {
+    for (; !ends_.empty() && ends_.top() <= moment; ends_.pop()) {
+      if (ends_.size() == 1) total_ += ends_.top() - before_;
+      before_ = ends_.top();
+    }
+  }
+
+  std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> ends_;  // of what runs
+  int64_t before_ = 0;
+  int64_t total_ = 0;
+};
 
 class StallSearch {
  public:
@@ -202,7 +231,7 @@ class StallSearch {
     std::map<uint32_t, Waits> by_device;
     for (size_t i = step_.first; i < step_.last; ++i) {
       const TraceSpan& span = trace_.spans[i];
-      if (!IsInputOp(trace_.OpOf(span))) continue;
+      if ((trace_.texts.OpRoles(span.op) & kTakesInput) == 0) continue;
       Waits& waits = by_device[span.device];
       waits.time.Add(span.start, span.end);
       if (waits.span >= 0 && span.end - span.start <= waits.longest) continue;
@@ -250,9 +279,9 @@ class StallSearch {
     Side fills, takes;
     for (size_t i = step_.first; i < step_.last; ++i) {
       const TraceSpan& span = trace_.spans[i];
-      const std::string& op = trace_.OpOf(span);
-      if (IsEnqueueOp(op)) fills.Add(span.end - span.start, i);
-      if (op.find("Dequeue") != std::string::npos) takes.Add(span.end - span.start, i);
+      const uint8_t roles = trace_.texts.OpRoles(span.op);
+      if ((roles & kEnqueues) != 0) fills.Add(span.end - span.start, i);
+      if ((roles & kDequeues) != 0) takes.Add(span.end - span.start, i);
     }
     const int64_t least = std::max(time_ / 10, kLeastNanos);
     if (fills.times < 3 || takes.times < 3 || fills.waited < least || takes.waited < least)
@@ -273,15 +302,13 @@ class StallSearch {
   }
 
   void FindLittleParallelism() {
-    // Moments at which nodes start and end.
-    std::vector<std::pair<int64_t, int>> changes;
+    SingleTime single_time;
     size_t nodes = 0;
     int64_t longest = -1;
     for (size_t i = step_.first; i < step_.last; ++i) {
       const TraceSpan& span = trace_.spans[i];
       if (!IsBusy(trace_, span) || span.end == span.start) continue;
-      changes.push_back({span.start, 1});
-      changes.push_back({span.end, -1});
+      single_time.Add(span.start, span.end);
       ++nodes;
       if (longest < 0 || span.end - span.start > At(longest).end - At(longest).start)
         longest = static_cast<int64_t>(i);
@@ -289,14 +316,7 @@ class StallSearch {
     int64_t lanes = 0;
     for (const TraceDevice& device : trace_.devices) lanes += device.lanes;
     if (nodes < 4 || lanes < 2) return;
-    std::sort(changes.begin(), changes.end());
-    int64_t single = 0, before = 0;
-    int running = 0;
-    for (const auto& [at, change] : changes) {
-      if (running == 1) single += at - before;
-      running += change;
-      before = at;
-    }
+    const int64_t single = single_time.Total();
     if (Percent(single, time_) < 60) return;
     const TraceSpan& node = At(longest);
     Stall stall =
@@ -385,9 +405,7 @@ std::vector<BusyTime> BusyTimes(const Trace& trace, const TraceStep& step) {
 }
 
 bool IsBusy(const Trace& trace, const TraceSpan& span) {
-  if (span.kind != SpanKind::kNode) return false;
-  const std::string& op = trace.OpOf(span);
-  return !IsInputOp(op) && !IsEnqueueOp(op);
+  return span.kind == SpanKind::kNode && !trace.IsWaitingOp(span);
 }
 
 std::vector<Stall> FindStalls(const Trace& trace, uint32_t step,

@@ -122,7 +122,9 @@ NodeLabel ReadLabel(std::string_view label) {
 
 }  // namespace
 
-Status StepStatsReader::Add(const std::string& path, std::string_view bytes) {
+Status StepStatsReader::Add(const std::string& path, std::string_view bytes, Passed passed) {
+  passed_ = std::move(passed);
+  read_from_ = bytes.data();
   step_ = static_cast<uint32_t>(trace_.files.size());
   first_ = trace_.spans.size();
   unreadable_ = backward_ = 0;
@@ -168,6 +170,14 @@ Status StepStatsReader::Add(const std::string& path, std::string_view bytes) {
   return OkStatus();
 }
 
+// The bytes up to there have been read.
+void StepStatsReader::Pass(const char* until) {
+  constexpr ptrdiff_t kLeast = ptrdiff_t{16} << 20;
+  if (!passed_ || until - read_from_ < kLeast) return;
+  passed_({read_from_, static_cast<size_t>(until - read_from_)});
+  read_from_ = until;
+}
+
 // So that millions of spans are not copied while they are read.
 void StepStatsReader::MakeRoom(std::string_view step_stats) {
   size_t nodes = 0;
@@ -176,11 +186,14 @@ void StepStatsReader::MakeRoom(std::string_view step_stats) {
     if (device.number != pb::StepStats::kDevStats || !IsText(device)) continue;
     for (WireFields all(device.bytes); all.Next(&node);) {
       nodes += node.number == pb::DeviceStepStats::kNodeStats ? 1 : 0;
+      if (IsText(node)) Pass(node.bytes.data());
     }
   }
+  read_from_ = step_stats.data();
   const size_t wanted = trace_.spans.size() + nodes;
   if (wanted > trace_.spans.capacity() && wanted > 2 * trace_.spans.size()) {
     trace_.spans.reserve(wanted);
+    AskForLargePages(trace_.spans.data(), wanted * sizeof(TraceSpan));
   }
 }
 
@@ -211,6 +224,7 @@ void StepStatsReader::ReadDevice(std::string_view bytes) {
   WireFields fields(bytes);
   while (fields.Next(&field)) {
     if (!IsText(field)) continue;
+    Pass(field.bytes.data());
     if (field.number == pb::DeviceStepStats::kNodeStats) ReadNode(device, field.bytes);
     if (field.number == kSwitchesMissingField && IsUtf8(field.bytes)) {
       NoteMissingSwitches(TaskOfDevice(name), field.bytes);

@@ -13,6 +13,7 @@
 // Errors: InvalidArgument for what is no such message, or holds no times of nodes.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -26,14 +27,17 @@ class StepStatsReader {
   // `with_memory`: fills Trace::memory as well.
   explicit StepStatsReader(Trace* trace, bool with_memory = false)
       : trace_(*trace), with_memory_(with_memory) {}
+  // Is told, now and then, which part of the bytes has been read.
+  using Passed = std::function<void(std::string_view)>;
   // `path` is for messages.
-  Status Add(const std::string& path, std::string_view bytes);
+  Status Add(const std::string& path, std::string_view bytes, Passed passed = {});
 
  private:
   void ReadStepStats(std::string_view bytes);
   void MakeRoom(std::string_view step_stats);
   void ReadDevice(std::string_view bytes);
   void ReadNode(uint32_t device, std::string_view bytes);
+  void Pass(const char* until);
   void AddSwitches(std::string_view bytes, const TraceSpan& span);
   void AddLeftOut(uint32_t device, std::string_view bytes);
   void NoteMissingSwitches(std::string_view task, std::string_view why);
@@ -43,6 +47,8 @@ class StepStatsReader {
 
   Trace& trace_;
   const bool with_memory_;
+  Passed passed_;
+  const char* read_from_ = nullptr;  // what of the bytes has been told of as read ends here
   uint32_t step_ = 0;
   size_t first_ = 0;  // of the spans of this step
   size_t unreadable_ = 0, backward_ = 0;

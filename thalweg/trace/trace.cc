@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/trace/trace.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -17,11 +19,24 @@ std::string Scaled(double value, const char* unit) {
 
 }  // namespace
 
+uint8_t OpRolesOf(std::string_view op) {
+  uint8_t roles = 0;
+  if (op.find("Dequeue") != std::string_view::npos) roles |= kTakesInput | kDequeues;
+  if (op.starts_with("IteratorGetNext") || op.starts_with("ReaderRead") || op == "Unstage" ||
+      op == "RecordInput" || op == "BarrierTakeMany" ||
+      op == "MultiDeviceIteratorGetNextFromShard") {
+    roles |= kTakesInput;
+  }
+  if (op.find("Enqueue") != std::string_view::npos) roles |= kEnqueues;
+  return roles;
+}
+
 uint32_t TraceTexts::Add(std::string_view text) {
   const auto found = numbers_.find(text);
   if (found != numbers_.end()) return found->second;
   const auto number = static_cast<uint32_t>(texts_.size());
   texts_.emplace_back(text);
+  op_roles_.push_back(OpRolesOf(text));
   numbers_.emplace(texts_.back(), number);
   return number;
 }
@@ -46,6 +61,13 @@ uint32_t Trace::AddDevice(std::string_view name) {
 const NodeFacts* Trace::FactsOf(uint32_t device, uint32_t name) const {
   const auto found = facts.find(NodeKey(device, name));
   return found == facts.end() ? nullptr : &found->second;
+}
+
+void AskForLargePages(void* begin, size_t bytes) {
+  constexpr uintptr_t kPage = uintptr_t{2} << 20;
+  const auto from = (reinterpret_cast<uintptr_t>(begin) + kPage - 1) / kPage * kPage;
+  const auto to = (reinterpret_cast<uintptr_t>(begin) + bytes) / kPage * kPage;
+  if (from < to) madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);  // a hint
 }
 
 std::string DurationWords(int64_t nanos) {
@@ -81,13 +103,5 @@ std::string_view TaskOfDevice(std::string_view device) {
   if (task == std::string_view::npos) return "";
   return device.substr(0, device.find('/', task + 1));
 }
-
-bool IsInputOp(std::string_view op) {
-  return op.find("Dequeue") != std::string_view::npos || op.starts_with("IteratorGetNext") ||
-         op.starts_with("ReaderRead") || op == "Unstage" || op == "RecordInput" ||
-         op == "BarrierTakeMany" || op == "MultiDeviceIteratorGetNextFromShard";
-}
-
-bool IsEnqueueOp(std::string_view op) { return op.find("Enqueue") != std::string_view::npos; }
 
 }  // namespace thalweg

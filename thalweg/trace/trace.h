@@ -4,7 +4,10 @@
 //
 //   Trace trace;
 //   const uint32_t device = trace.AddDevice("/job:worker/replica:0/task:0/device:CPU:0");
-//   trace.spans.push_back({.start = 0, .end = 10, .name = trace.texts.Add("x"), .device = device});
+//   TraceSpan& span = trace.spans.emplace_back();
+//   span.end = 10;
+//   span.name = trace.texts.Add("x");
+//   span.device = device;
 //   RETURN_IF_ERROR(FinishTrace(&trace));  // trace_reader.h
 //
 // Times are nanoseconds since `begin_nanos`, on the clock of the first task once it is finished.
@@ -25,6 +28,14 @@
 
 namespace thalweg {
 
+// What operations do beside computing; one may do several.
+enum OpRole : uint8_t {
+  kTakesInput = 1,  // from a queue, an iterator, a staging area
+  kDequeues = 2,    // of these, from a queue
+  kEnqueues = 4,
+};
+uint8_t OpRolesOf(std::string_view op);
+
 // Texts with a number each: most of a trace is the same names again.
 class TraceTexts {
  public:
@@ -36,9 +47,12 @@ class TraceTexts {
   uint32_t Find(std::string_view text) const;
   const std::string& operator[](uint32_t number) const { return texts_[number]; }
   size_t size() const { return texts_.size(); }
+  // Of an operation of that name: they are asked for span by span.
+  uint8_t OpRoles(uint32_t number) const { return op_roles_[number]; }
 
  private:
   std::deque<std::string> texts_;
+  std::vector<uint8_t> op_roles_;
   std::unordered_map<std::string_view, uint32_t> numbers_;
 };
 
@@ -49,6 +63,7 @@ enum class SpanKind : uint8_t {
   kTransfer,  // what a task notes of a value that it asked another for ("RecvTensor")
 };
 
+// There are millions: one is as long as a line of the processor's cache.
 struct TraceSpan {
   int64_t scheduled = 0;  // at most `start`
   int64_t start = 0;
@@ -60,9 +75,10 @@ struct TraceSpan {
   uint32_t device = 0;
   uint32_t thread = 0;  // in TraceDevice::threads
   uint32_t lane = 0;    // in the device; spans of a lane do not overlap
-  uint32_t step = 0;
-  SpanKind kind = SpanKind::kNode;
+  uint32_t step : 30 = 0;
+  SpanKind kind : 2 = SpanKind::kNode;
 };
+static_assert(sizeof(TraceSpan) == 64);
 
 // When a thread had no processor while it ran a node.
 struct TraceSwitch {
@@ -148,9 +164,17 @@ struct Trace {
   const NodeFacts* FactsOf(uint32_t device, uint32_t name) const;
   const std::string& NameOf(const TraceSpan& span) const { return texts[span.name]; }
   const std::string& OpOf(const TraceSpan& span) const { return texts[span.op]; }
+  // Whether its operation waits for others to fill or empty something, and computes nothing
+  // meanwhile.
+  bool IsWaitingOp(const TraceSpan& span) const {
+    return (texts.OpRoles(span.op) & (kTakesInput | kEnqueues)) != 0;
+  }
   const std::string& TaskOf(uint32_t device) const { return tasks[devices[device].task].name; }
 };
 
+// Before memory of that size is first written, for what is then looked at out of order: with small
+// pages each look may be a miss of the processor's table of pages as well.
+void AskForLargePages(void* begin, size_t bytes);
 // "5.1 ms", as people read it.
 std::string DurationWords(int64_t nanos);
 // "12,345,678".
@@ -159,8 +183,5 @@ std::string CountWords(int64_t count);
 std::string BytesWords(int64_t bytes);
 // Of the name of a device, "/job:worker/replica:0/task:0"; "" where it has none.
 std::string_view TaskOfDevice(std::string_view device);
-// Ops that wait for others to fill or empty something, and compute nothing meanwhile.
-bool IsInputOp(std::string_view op);  // takes from a queue, an iterator, a staging area
-bool IsEnqueueOp(std::string_view op);
 
 }  // namespace thalweg

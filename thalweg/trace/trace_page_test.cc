@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "thalweg/trace/page_column.h"
 #include "thalweg/trace/test_memory_step.h"
 #include "thalweg/trace/test_step.h"
 #include "thalweg/trace/trace_filter.h"
@@ -34,25 +35,46 @@ std::string BytesOfBase64(const std::string& text) {
   return bytes;
 }
 
-// The numbers of a column, from all of its elements.
+std::vector<uint64_t> WordsOf(const std::string& bytes) {
+  std::vector<uint64_t> words(bytes.size() / 4);
+  for (size_t i = 0; i < words.size() * 4; ++i) {
+    words[i / 4] |= uint64_t{static_cast<uint8_t>(bytes[i])} << (i % 4 * 8);
+  }
+  return words;
+}
+
+// The numbers of the blocks of a comment (page_column.h), bit by bit.
+std::vector<uint64_t> NumbersOf(const std::vector<uint64_t>& words) {
+  std::vector<uint64_t> numbers;
+  for (size_t at = 0; at < words.size();) {
+    const uint64_t head = words.at(at++), width = head & 63, count = (head >> 8 & 255) + 1;
+    const size_t first = numbers.size();
+    numbers.resize(first + count);
+    for (size_t bit = 0; bit < count * width; ++bit) {
+      const uint64_t digit = words.at(at + bit / 32) >> (bit % 32) & 1;
+      numbers[first + bit / width] |= digit << (bit % width);
+    }
+    at += (count * width + 31) / 32;
+    for (uint64_t larger = head >> 16; larger > 0; --larger, at += 2) {
+      const uint64_t above = words.at(at) >> 8 | words.at(at + 1) << 24;
+      numbers.at(first + (words.at(at) & 255)) |= above << width;
+    }
+  }
+  return numbers;
+}
+
+// The numbers of a column, from all of its comments.
 std::vector<int64_t> ColumnOf(const std::string& page, const std::string& name, bool is_signed) {
-  const std::string head = "<script type=\"text/plain\" data-column=\"" + name + "\">";
+  const std::string head = "<!--column " + name + " ";
   std::vector<int64_t> values;
   for (size_t at = page.find(head); at != std::string::npos; at = page.find(head, at + 1)) {
     const size_t begin = at + head.size();
-    uint64_t value = 0;
-    int shift = 0;
-    for (const char c : BytesOfBase64(page.substr(begin, page.find('<', begin) - begin))) {
-      const auto byte = static_cast<uint8_t>(c);
-      value |= uint64_t{byte & 127U} << shift;
-      shift += 7;
-      if (byte > 127) continue;
+    const std::string bytes = BytesOfBase64(page.substr(begin, page.find("-->", begin) - begin));
+    for (const uint64_t value : NumbersOf(WordsOf(bytes))) {
       const auto plain = static_cast<int64_t>(value >> 1);
       values.push_back(!is_signed       ? static_cast<int64_t>(value)
                        : value % 2 == 0 ? plain
                                         : -plain - 1);
-      value = 0;
-      shift = 0;
     }
   }
   return values;
@@ -62,6 +84,38 @@ std::string JsonOf(const std::string& page, const std::string& id) {
   const std::string head = "<script type=\"application/json\" id=\"" + id + "\">";
   const size_t begin = page.find(head) + head.size();
   return page.substr(begin, page.find('<', begin) - begin);
+}
+
+// Of each width, of none, with some that are much larger, in blocks and comments that are full
+// or not.
+TEST(PageColumnTest, NumbersAreThoseThatWereAdded) {
+  std::vector<int64_t> numbers;
+  for (const size_t count : {size_t{1}, size_t{255}, size_t{256}, size_t{257}, size_t{300'000}}) {
+    for (int bits = 0; bits<64; bits += count> 1000 ? 21 : 1) {
+      uint64_t state = 1;
+      std::string page;
+      numbers.clear();
+      {
+        PageColumn column("numbers", &page);
+        for (size_t i = 0; i < count; ++i) {
+          state = state * 6'364'136'223'846'793'005ULL + 1'442'695'040'888'963'407ULL;
+          const uint64_t number = (state >> 1) & ((uint64_t{1} << (i % 97 == 5 ? 63 : bits)) - 1);
+          numbers.push_back(static_cast<int64_t>(number));
+          column.Add(number);
+        }
+      }
+      ASSERT_EQ(ColumnOf(page, "numbers", false), numbers) << count << " of " << bits << " bits";
+    }
+  }
+}
+
+TEST(PageColumnTest, ManySmallNumbersTakeTheirBits) {
+  std::string page;
+  {
+    PageColumn column("numbers", &page);
+    for (int i = 0; i < 25'600; ++i) column.AddSigned(i % 100 == 0 ? int64_t{1} << 40 : -(i % 8));
+  }
+  EXPECT_LT(page.size(), 25'600U * (4 + 1) / 6 + 256U * 100 / 6 * 2);
 }
 
 TEST(TracePageTest, ColumnsHoldEverySpan) {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "thalweg/base/mapped_file.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/proto/text_format.h"
 #include "thalweg/proto/wire.h"
@@ -26,21 +27,33 @@ bool IsTextForm(std::string_view bytes) {
   return (c >= 'a' && c <= 'z') || c == '#';
 }
 
-Status AddFile(FileSystem& fs, const std::string& path, StepStatsReader* reader) {
-  ASSIGN_OR_RETURN(std::string bytes, ReadFile(fs, path));
+Status AddBytes(const std::string& path, std::string_view bytes, StepStatsReader* reader,
+                StepStatsReader::Passed passed = {}) {
   if (bytes.starts_with('{') || bytes.starts_with('<')) {
     return InvalidArgument(path, ": expected a RunMetadata message (binary or .pbtxt), found ",
                            bytes.front() == '{' ? "JSON" : "XML or HTML");
   }
-  if (IsTextForm(bytes)) {
-    Result<OwnedMessage> message = ParseText(pb::RunMetadata::Descriptor(), bytes);
-    if (!message.ok()) {
-      return InvalidArgument(path,
-                             ": expected a RunMetadata message: ", message.status().message());
-    }
-    ASSIGN_OR_RETURN(bytes, Serialize(**message));
+  if (!IsTextForm(bytes)) return reader->Add(path, bytes, std::move(passed));
+  Result<OwnedMessage> message = ParseText(pb::RunMetadata::Descriptor(), bytes);
+  if (!message.ok()) {
+    return InvalidArgument(path, ": expected a RunMetadata message: ", message.status().message());
   }
-  return reader->Add(path, bytes);
+  ASSIGN_OR_RETURN(const std::string written, Serialize(**message));
+  return reader->Add(path, written);
+}
+
+// A large file is mapped, and what has been read of it takes no memory: its spans do.
+Status AddFile(FileSystem& fs, const std::string& path, StepStatsReader* reader) {
+  const Result<FileInfo> info = fs.Stat(path);
+  if (info.ok() && !info->is_directory && info->size >= kLeastMapped) {
+    ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
+    const Status status =
+        AddBytes(path, file->bytes(), reader, [&](std::string_view part) { file->Forget(part); });
+    RETURN_IF_ERROR(file->Check());  // what was cut short meanwhile reads as zeros
+    return status;
+  }
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(fs, path));
+  return AddBytes(path, bytes, reader);
 }
 
 // Files become steps: in order, those that overlap as one.
@@ -85,8 +98,8 @@ void GroupSteps(Trace* trace) {
   }
 }
 
-// Spans are large: their order is found first, then each is moved once. Switches follow theirs.
-void PutInOrder(std::vector<TraceSpan>* spans, std::vector<TraceSwitch>* switches) {
+// Where each span goes from: those of a step by their start. Empty: they are in order.
+std::vector<uint32_t> OrderOf(const std::vector<TraceSpan>& spans) {
   struct Place {
     int64_t start;
     uint32_t step, from;
@@ -95,28 +108,38 @@ void PutInOrder(std::vector<TraceSpan>* spans, std::vector<TraceSwitch>* switche
     }
   };
   std::vector<Place> places;
-  places.reserve(spans->size());
-  for (const TraceSpan& span : *spans) {
+  places.reserve(spans.size());
+  for (const TraceSpan& span : spans) {
     places.push_back({span.start, span.step, static_cast<uint32_t>(places.size())});
   }
-  if (std::is_sorted(places.begin(), places.end())) return;
+  if (std::is_sorted(places.begin(), places.end())) return {};
   std::sort(places.begin(), places.end());
-  if (!switches->empty()) {
-    std::vector<uint32_t> place_of(places.size());
-    for (uint32_t to = 0; to < places.size(); ++to) place_of[places[to].from] = to;
+  std::vector<uint32_t> order;
+  order.reserve(places.size());
+  AskForLargePages(order.data(), places.size() * sizeof(uint32_t));
+  for (const Place& place : places) order.push_back(place.from);
+  return order;
+}
+
+// Spans are large: their order is found first, then each is moved once. Switches follow theirs.
+void PutInOrder(std::vector<TraceSpan>* spans, std::vector<TraceSwitch>* switches) {
+  std::vector<uint32_t> order = OrderOf(*spans);
+  if (!switches->empty() && !order.empty()) {
+    std::vector<uint32_t> place_of(order.size());
+    for (uint32_t to = 0; to < order.size(); ++to) place_of[order[to]] = to;
     for (TraceSwitch& each : *switches) each.span = place_of[each.span];
   }
-  for (uint32_t first = 0; first < places.size(); ++first) {
-    if (places[first].from == first) continue;
+  for (uint32_t first = 0; first < order.size(); ++first) {
+    if (order[first] == first) continue;
     const TraceSpan moved = (*spans)[first];
     uint32_t to = first;
-    for (uint32_t from = places[to].from; from != first; from = places[to].from) {
+    for (uint32_t from = order[to]; from != first; from = order[to]) {
       (*spans)[to] = (*spans)[from];
-      places[to].from = to;
+      order[to] = to;
       to = from;
     }
     (*spans)[to] = moved;
-    places[to].from = to;
+    order[to] = to;
   }
 }
 

@@ -5,9 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "thalweg/base/file_system.h"
+#include "thalweg/base/test_temporary_directory.h"
+#include "thalweg/proto/wire_fields.h"
 #include "thalweg/trace/chrome_trace.h"
 #include "thalweg/trace/critical_path.h"
 #include "thalweg/trace/test_step.h"
+#include "thalweg/trace/trace_reader.h"
 #include "thalweg/trace/trace_summary.h"
 
 namespace thalweg {
@@ -29,6 +33,44 @@ std::vector<std::string> PathOf(const Trace& trace) {
 Status AddBytes(std::string_view bytes) {
   Trace trace;
   return StepStatsReader(&trace).Add("file.pb", bytes);
+}
+
+// Of so many bytes that parts of it have gone before the rest is read.
+TEST(TraceTest, ALargeFileIsReadAsASmallOne) {
+  constexpr int kNodes = 600'000, kDevices = 3;
+  std::string stats;
+  for (const char* const name : {"/device:CPU:0", "/device:CPU:1", "/device:CPU:2"}) {
+    std::string device, node, label(60, 'x');
+    AddWireText(pb::DeviceStepStats::kDevice, name, &device);
+    for (int i = 0; i < kNodes / kDevices; ++i) {
+      node.clear();
+      AddWireText(pb::NodeExecStats::kNodeName, "n", &node);
+      AddWireInt(pb::NodeExecStats::kAllStartMicros, 1000 + i, &node);
+      AddWireInt(pb::NodeExecStats::kAllEndRelMicros, 1, &node);
+      AddWireText(pb::NodeExecStats::kTimelineLabel, label, &node);
+      AddWireText(pb::DeviceStepStats::kNodeStats, node, &device);
+    }
+    AddWireText(pb::StepStats::kDevStats, device, &stats);
+  }
+  std::string bytes;
+  AddWireText(pb::RunMetadata::kStepStats, stats, &bytes);
+  ASSERT_GT(bytes.size(), size_t{40} << 20);
+  PosixFileSystem fs;
+  const TemporaryDirectory folder;
+  ASSERT_TRUE(WriteFileAtomically(fs, folder.Path("step.pb"), bytes).ok());
+  const auto trace = ReadTrace(fs, {folder.Path("step.pb")});
+  ASSERT_TRUE(trace.ok()) << trace.status().ToString();
+  ASSERT_EQ((*trace)->spans.size(), static_cast<size_t>(kNodes));
+  for (size_t i = 0; i < kNodes; ++i) {
+    const TraceSpan& span = (*trace)->spans[i];
+    ASSERT_EQ(span.start, static_cast<int64_t>(i / kDevices) * 1000) << i;
+    ASSERT_EQ(span.device, i % kDevices) << i;
+  }
+  // One that ends too early is told of as ever.
+  ASSERT_TRUE(WriteFileAtomically(fs, folder.Path("step.pb"), bytes.substr(0, 1 << 20)).ok());
+  const auto cut = ReadTrace(fs, {folder.Path("step.pb")});
+  ASSERT_TRUE(cut.ok()) << cut.status().ToString();
+  EXPECT_THAT((*cut)->notes, testing::Contains(HasSubstr("is cut off or damaged")));
 }
 
 TEST(TraceTest, ReadsLabelsAsBothWriteThem) {

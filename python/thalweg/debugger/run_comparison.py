@@ -37,8 +37,9 @@ _MOST_REORDERED = 256  # values of one tensor that are sought among those of oth
 class DifferingNode:
     """A node whose inputs are the same in both ways, and whose value is not.
 
-    `tensor` is its output, or the variable that it writes. In a loop, `loop` names it, and `iteration` counts how often the node had run before; it
-    is None where iterations may run at once (`parallel_iterations` above 1, as by default). In a branch, `branch` names the one that is taken.
+    `tensor` is its output, or the variable that it writes. In a loop, `loop` names it, and `iteration` counts how often the node had run before in
+    it; it is None where iterations may run at once (`parallel_iterations` above 1, as by default). Of a loop in others, `outer` has these, the
+    outermost first, each with its iteration. In a branch, `branch` names the one that is taken.
     """
 
     op: Operation
@@ -48,10 +49,12 @@ class DifferingNode:
     iteration: int | None = None
     note: str = ""
     branch: str = ""
+    outer: tuple[tuple[str, int | None], ...] = ()
 
     def __str__(self) -> str:
-        where = f" in the branch '{self.branch}'" if self.branch else "" if not self.loop else \
-            f" in {'some iteration' if self.iteration is None else f'iteration {self.iteration}'} of the loop '{self.loop}'"
+        loops = [*self.outer, (self.loop, self.iteration)] if self.loop else []
+        where = f" in the branch '{self.branch}'" if self.branch else "".join(
+            f" in {'some iteration' if iteration is None else f'iteration {iteration}'} of the loop '{name}'" for name, iteration in reversed(loops))
         return f"{self.op.type} '{self.tensor}'{where}{created_at(self.op)}: {self.difference}" + (f"\n  {self.note}" if self.note else "")
 
 
@@ -375,12 +378,15 @@ class _Comparison:
             return DifferingNode(op, tensor, found, note=self._note_of(op, tensor))
         body = None if self._comes_back(op, inside) else self._in_body(inside)
         around = self._closed_by(op, inside) if body is None else self.around[body[0].op]
-        loop = steps.frame_of(around[0]) if around else ""
-        branch = "" if loop else op.name.rpartition("/")[0] or op.name
+        names = [steps.frame_of(enter) for enter in around]
+        branch = "" if names else op.name.rpartition("/")[0] or op.name
         if body is None:
-            return DifferingNode(op, tensor, found, loop, branch=branch)
-        x, place, one = body
-        return DifferingNode(x.op, x.name, one, loop, place if loop and not steps.may_overtake(around) else None, branch=branch)
+            return DifferingNode(op, tensor, found, names[0] if names else "", branch=branch)
+        x, iterations, one = body
+        if not names or steps.may_overtake(around):
+            iterations = (None,) * len(names)
+        *outer, (loop, iteration) = zip(names, iterations) if names else [("", None)]
+        return DifferingNode(x.op, x.name, one, loop, iteration, branch=branch, outer=tuple(outer))
 
     def _note_of(self, op, tensor):
         """Fetching a node's inputs keeps it from being fused with them."""
@@ -419,13 +425,12 @@ class _Comparison:
         return loops[0][:1] if loops else ()
 
     def _in_body(self, inside):
-        """(tensor, iteration, difference) of what differs first in a loop or branch; None where loops in it hide that."""
-        if len({steps.frame_of(one) for one in inside if one.type.endswith("Enter")}) > 1:
-            return None
+        """(tensor, iterations of the loops around it, difference) of what differs first in a loop or branch; None where a branch in a loop in it
+        hides that."""
         place = {one: i for i, one in enumerate(self._body_order(inside))}
         recorders = Recorder(self.a.session), Recorder(self.b.session)
         ops = [one for one in place if steps.can_be_looked_at(one) and one.type != "Const"]
-        found = {}
+        found, runs = {}, {}
         for begin in range(0, len(ops), _MOST_TENSORS):
             some = ops[begin:begin + _MOST_TENSORS]
             told = [self._told(recorder, step, some) for recorder, step in zip(recorders, (self.a, self.b))]
@@ -434,11 +439,43 @@ class _Comparison:
                 x = self.a.graph.as_graph_element(name)
                 apart = self._iterations(values, told[1].get(name, []), steps.may_overtake(self.around[x.op]))
                 if apart:
-                    found[x] = apart
+                    found[x], runs[x] = apart, len(values)
         if not found:
             return None
-        x = min(self._surely_first(found) or found, key=lambda x: (found[x][0][0], place[x.op]))
-        return (x, *found[x][0])
+        is_nested = any(len(self.around[x.op]) > 1 and not steps.may_overtake(self.around[x.op]) for x in found)
+        conditions = self._conditions(recorders[0], inside) if is_nested else {}
+        begins = {steps.frame_of(one): place[one] for one in sorted(place, key=place.__getitem__, reverse=True) if one.type.endswith("Enter")}
+        moments = {x: self._moment(x, found[x][0][0], runs[x], {x.op: place[x.op], **begins}, conditions) for x in found}
+        if None in moments.values():
+            return None
+        x = min(self._surely_first(found) or found, key=moments.__getitem__)
+        return (x, moments[x][:-1:2], found[x][0][1])
+
+    def _conditions(self, recorder, inside):
+        """Whether each of the loops went on, each time that it was asked: {name of the loop: [bool]}."""
+        asked = {steps.frame_of(self.around[one][-1]): one.inputs[0] for one in inside if one.type == "LoopCond" and self.around[one]}
+        told = self._told(recorder, self.a, {x.op for x in asked.values() if steps.can_be_looked_at(x.op)})
+        self.runs += 1
+        return {name: [bool(value) for value in told[x.name]] for name, x in asked.items() if x.name in told}
+
+    def _moment(self, x, index, runs, place, conditions):
+        """When a node ran for that time of all its runs: (iteration, place) of each loop around it, the outermost first, its own place last. None
+        where a node in a branch of a loop does not tell."""
+        around = self.around[x.op]
+        if len(around) < 2 or steps.may_overtake(around):
+            return (index, place[x.op])
+        moment = (place[x.op],)
+        for enter in reversed(around):
+            went_on = conditions.get(steps.frame_of(enter), [])
+            # Nodes of the condition run once more than those of the body.
+            ran = [i for i, does in enumerate(went_on) if does or runs == len(went_on)]
+            if runs != len(ran):
+                return None
+            ends = [i for i, does in enumerate(went_on) if not does]
+            asked = ran[index]
+            index, runs = sum(end < asked for end in ends), len(ends)  # of the loop as a whole, in the one around it
+            moment = (place[steps.frame_of(enter)], asked - (ends[index - 1] + 1 if index > 0 else 0), *moment)
+        return moment[1:]
 
     def _surely_first(self, found):
         """Where iterations come in any order: what differs in more of them than all that it reads, and so in one where its inputs are the same."""
@@ -471,8 +508,13 @@ class _Comparison:
         return apart
 
     def _body_order(self, inside):
-        """Sources first, in one iteration: what leads to the next one comes last in the order of the step."""
+        """Sources first, in one iteration: what leads to the next one comes last in the order of the step, and all that a loop begins with comes
+        before it."""
         wanted, done, order = set(inside), set(), []
+        begins = collections.defaultdict(list)
+        for op in inside:
+            if op.type.endswith("Enter"):
+                begins[steps.frame_of(op)].extend(op.inputs)
         for root in inside:
             stack = [(root, False)]
             while stack:
@@ -482,7 +524,8 @@ class _Comparison:
                 elif op not in done:
                     done.add(op)
                     stack.append((op, True))
-                    stack.extend((x.op, False) for x in op.inputs if x.op in wanted and x.op not in done and not x.op.type.endswith("NextIteration"))
+                    inputs = begins[steps.frame_of(op)] if op.type.endswith("Enter") else op.inputs
+                    stack.extend((x.op, False) for x in inputs if x.op in wanted and x.op not in done and not x.op.type.endswith("NextIteration"))
         return order
 
     def _told(self, recorder, step, ops):

@@ -111,7 +111,7 @@ void TransferLog::MoveTo(int64_t step, StepStats* stats) {
                 .thread = 0,
                 .start_nanos = (transfer.start_micros - stats->start_wall_micros) * 1000,
                 .end_nanos = (transfer.end_micros - stats->start_wall_micros) * 1000},
-               stats->start_wall_micros, &DeviceOf(transfer.destination, stats).nodes);
+               stats->start_wall_micros, DeviceOf(transfer.destination, stats).nodes.Tail());
   }
 }
 

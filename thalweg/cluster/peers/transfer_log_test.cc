@@ -58,7 +58,9 @@ TEST(TransferLogTest, AStepOfManyTransfersTellsHowManyWent) {
   int kept = 0;
   int64_t left_out = 0, until = 0;
   WireField field, part;
-  for (WireFields fields(stats.traces[0].nodes); fields.Next(&field);) {
+  std::string nodes;
+  stats.traces[0].nodes.AppendTo(&nodes);
+  for (WireFields fields(nodes); fields.Next(&field);) {
     if (field.number == pb::DeviceStepStats::kNodeStats) ++kept;
     if (field.number != kLeftOutField) continue;
     for (WireFields parts(field.bytes); parts.Next(&part);) {

@@ -42,7 +42,7 @@ Status Worker::RunByChannel(const RegisteredGraph& graph, ChannelRendezvous& ste
   step.NoteTransfers(&steps_.transfers());
   Status status = open.End(graph.plan->prepared->Run(run));
   steps_.transfers().MoveTo(run.step_id, &stats);
-  if (status.ok() || how.trace.failures) how.told = EncodeStepStats(stats);
+  if (status.ok() || how.trace.failures) how.told = EncodeStepStats(std::move(stats));
   return status;
 }
 
