@@ -6,8 +6,8 @@
 //   ASSIGN_OR_RETURN(const MeasuredRates::Processor rates,
 //                    MeasureCompute(device, kernels, ops, clock));
 //
-// Sizes grow until a call takes a millisecond, or there is no memory or no time for more. What is
-// waited for is the device's queue; kernels are made first, which may compile them.
+// Sizes grow until a call takes a quarter of a millisecond, or there is no memory or no time for
+// more. What is waited for is the device's queue; kernels are made first, which may compile them.
 // Ownership: borrows during the call; of a silent device see AwaitedCopies.
 // Threads: any.
 // Errors: NotFound or Unimplemented for a device without those kernels; theirs; DeadlineExceeded
