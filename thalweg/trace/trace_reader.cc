@@ -47,7 +47,7 @@ Status AddFile(FileSystem& fs, const std::string& path, StepStatsReader* reader)
   const Result<FileInfo> info = fs.Stat(path);
   if (info.ok() && !info->is_directory && info->size >= kLeastMapped) {
     ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
-    const Status status =
+    Status status =
         AddBytes(path, file->bytes(), reader, [&](std::string_view part) { file->Forget(part); });
     RETURN_IF_ERROR(file->Check());  // what was cut short meanwhile reads as zeros
     return status;

@@ -51,7 +51,8 @@ class StepRecorderTest : public ::testing::Test {
     EXPECT_EQ(options.partition_graphs, is_traced);
     if (is_traced) {
       run.metadata()->step_stats.step_id = ++seen_;
-      run.metadata()->step_stats.traces = {{"/device:CPU:0", std::string(bytes, '\0')}};
+      run.metadata()->step_stats.traces = {{"/device:CPU:0", {}}};
+      run.metadata()->step_stats.traces[0].nodes.Tail()->assign(bytes, '\0');
     }
     clock_.Advance(takes);
     EXPECT_EQ(run.End(ends).ToString(), ends.ToString());

@@ -452,7 +452,8 @@ Status Worker::RunTraced(const Message& options, const RegisteredGraph& graph,
   if (!options.GetBool(pb::ExecutorOpts::kRecordTimeline)) return RunPart(graph, step, call);
   StepStats stats;
   Status status = RunPart(graph, step, call, &stats);
-  KeepFirstError(StepStatsToMessage(std::move(stats), response->Mutable(Response::kStepStats)), &status);
+  KeepFirstError(StepStatsToMessage(std::move(stats), response->Mutable(Response::kStepStats)),
+                 &status);
   return status;
 }
 

@@ -58,7 +58,8 @@ Result<OwnedMessage> Worker::Logging(const Message& request, const WorkerCall&) 
     if (stats.traces.empty()) continue;
     Message* const step = response->Add(pb::LoggingResponse::kStep);
     step->SetInt(pb::LabeledStepStats::kStepId, id);
-    RETURN_IF_ERROR(StepStatsToMessage(std::move(stats), step->Mutable(pb::LabeledStepStats::kStepStats)));
+    RETURN_IF_ERROR(
+        StepStatsToMessage(std::move(stats), step->Mutable(pb::LabeledStepStats::kStepStats)));
   }
   return response;
 }
