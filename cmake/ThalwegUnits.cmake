@@ -1,27 +1,40 @@
 # What makes builds quick, part two: small sources of a room are compiled several to a unit, since most of their time goes into the
-# headers that all of them read.
+# headers that all of them read and the templates that all of them take from there.
 #
 # thalweg_units(OUT NAME file ...): OUT becomes the list of sources to compile for the target NAME: units, each of which includes
-# sources up to THALWEG_UNIT_BYTES. Units name their sources relative to the project, so that a compiler cache serves every checkout.
+# sources up to THALWEG_UNIT_BYTES, in a release several such groups. Units name their sources relative to the project, so that a
+# compiler cache serves every checkout.
 # A source with the property SKIP_UNITY_BUILD_INCLUSION, or with definitions of its own, is compiled by itself.
-# What sources of one room hide in anonymous namespaces must not clash. With THALWEG_UNITS off each file is compiled by
-# itself: a missing #include is found, and clang-tidy reads one file at a time (the preset `files`).
+# What sources of one group hide in anonymous namespaces must not clash; groups that do are not joined. With THALWEG_UNITS off each file
+# is compiled by itself: a missing #include is found, and clang-tidy reads one file at a time (the preset `files`).
 
 option(THALWEG_UNITS "Compile small sources several to a unit" ON)
-set(THALWEG_UNIT_BYTES 40000 CACHE STRING "How many bytes of sources make a unit")
+set(THALWEG_UNIT_BYTES 40000 CACHE STRING "How many bytes of sources make a group")
+set(THALWEG_RELEASE_UNIT_BYTES 120000 CACHE STRING "How many bytes of groups make a unit of a release")
+
+# thalweg_defined_names(OUT file): the names that a source defines at the beginnings of lines. One too many costs a unit, no more.
+function(thalweg_defined_names OUT FILE)
+  file(READ ${FILE} text)
+  string(REGEX REPLACE "[][;]" "=" text "\n${text}")  # as elements of a list they would be taken for its syntax
+  set(names)
+  string(REGEX MATCHALL "\n[A-Za-z][^\n({=]*[({=]" definitions "${text}")
+  foreach(definition ${definitions})
+    if(definition MATCHES "^\n(class|struct|union|enum|enum class) ([A-Za-z0-9_]+)"
+        OR definition MATCHES "^\n[^n](.*[ *&])([A-Za-z0-9_]+) *[({=]$")  # n: of namespace
+      list(APPEND names ${CMAKE_MATCH_2})
+    endif()
+  endforeach()
+  set(${OUT} ${names} PARENT_SCOPE)
+endfunction()
 
 function(thalweg_units OUT NAME)
   if(NOT THALWEG_UNITS OR THALWEG_FUZZ)
     set(${OUT} ${ARGN} PARENT_SCOPE)
     return()
   endif()
-  set(folder ${PROJECT_BINARY_DIR}/generated/units)
-  # gcc takes an included source for a header, whose classes must not hold types of an anonymous namespace.
-  set(first "#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"\n")
   set(units)
-  set(content "")
   set(bytes 0)
-  set(number 0)
+  set(groups 0)
   foreach(source ${ARGN})
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE OUTPUT_VARIABLE path)
     cmake_path(IS_PREFIX PROJECT_BINARY_DIR ${path} generated)
@@ -33,15 +46,51 @@ function(thalweg_units OUT NAME)
     endif()
     file(SIZE ${path} size)
     math(EXPR bytes "${bytes} + ${size}")
-    if(content AND bytes GREATER THALWEG_UNIT_BYTES)
+    if(groups EQUAL 0 OR bytes GREATER THALWEG_UNIT_BYTES)
+      math(EXPR groups "${groups} + 1")
+      set(bytes ${size})
+      set(group_${groups})
+    endif()
+    set(bytes_${groups} ${bytes})
+    list(APPEND group_${groups} ${path})
+  endforeach()
+
+  set(folder ${PROJECT_BINARY_DIR}/generated/units)
+  # gcc takes an included source for a header, whose classes must not hold types of an anonymous namespace.
+  set(first "#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"\n")
+  set(number 0)
+  set(content "")
+  set(unit_names)
+  set(unit_bytes 0)
+  foreach(group RANGE 1 ${groups})
+    if(groups EQUAL 0)
+      break()
+    endif()
+    set(names)
+    set(lines "")
+    foreach(path ${group_${group}})
+      file(RELATIVE_PATH relative ${PROJECT_SOURCE_DIR} ${path})
+      string(APPEND lines "#include \"${relative}\"\n")
+      if(CMAKE_BUILD_TYPE MATCHES "^(Release|Profile)$")
+        thalweg_defined_names(defined ${path})
+        list(APPEND names ${defined})
+      endif()
+    endforeach()
+    set(others ${unit_names})
+    if(names)
+      list(REMOVE_ITEM others ${names})
+    endif()
+    math(EXPR unit_bytes "${unit_bytes} + ${bytes_${group}}")
+    if(content AND (NOT names OR NOT "${others}" STREQUAL "${unit_names}" OR unit_bytes GREATER THALWEG_RELEASE_UNIT_BYTES))
       list(APPEND units ${folder}/${NAME}_${number}.cc)
       file(CONFIGURE OUTPUT ${folder}/${NAME}_${number}.cc CONTENT "${first}${content}")
       math(EXPR number "${number} + 1")
       set(content "")
-      set(bytes ${size})
+      set(unit_names)
+      set(unit_bytes ${bytes_${group}})
     endif()
-    file(RELATIVE_PATH relative ${PROJECT_SOURCE_DIR} ${path})
-    string(APPEND content "#include \"${relative}\"\n")
+    string(APPEND content "${lines}")
+    list(APPEND unit_names ${names})
   endforeach()
   if(content)
     list(APPEND units ${folder}/${NAME}_${number}.cc)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables that isa/isa.h and isa/components.h declare. They name the kernels of every folder
-// that has some for each level, and so lie above those folders.
+// that has some for each level, and so lie above those folders. THALWEG_ONE_LEVEL: the kernels of
+// one level answer for all, in a library for the machine that builds it.
 #include "thalweg/compute/ew/kernels.h"
 #include "thalweg/compute/gemm/gemm_kernels.h"
 #include "thalweg/compute/isa/components.h"
@@ -10,15 +11,24 @@
 #include "thalweg/compute/softmax/kernels.h"
 
 namespace thalweg::compute {
+namespace sse4 {
+constexpr IsaLevel kLevel = IsaLevel::kSse4;
+}
+namespace avx2 {
+constexpr IsaLevel kLevel = IsaLevel::kAvx2;
+}
+namespace avx512 {
+constexpr IsaLevel kLevel = IsaLevel::kAvx512;
+}
 namespace {
 
-#define THALWEG_TABLE(ENUM, LEVEL)                                                                 \
+#define THALWEG_TABLE(LEVEL)                                                                       \
   {                                                                                                \
-    IsaLevel::ENUM, &LEVEL::kGemmFloat, &LEVEL::kGemmDouble,                                       \
+    LEVEL::kLevel, &LEVEL::kGemmFloat, &LEVEL::kGemmDouble,                                        \
         {&LEVEL::kEwFloatKernels, &LEVEL::kEwDoubleKernels, &LEVEL::kEwInt32Kernels,               \
          &LEVEL::kEwInt64Kernels, &LEVEL::kEwUint32Kernels, &LEVEL::kEwUint64Kernels,              \
          &kEwBoolKernels,         &kEwComplex64Kernels,     &kEwComplex128Kernels},                \
-        &LEVEL::kHalfKernels, &kReduceTables[static_cast<int>(IsaLevel::ENUM)],                    \
+        &LEVEL::kHalfKernels, &kReduceTables[static_cast<int>(LEVEL::kLevel)],                     \
         &LEVEL::kSoftmaxFloat, &LEVEL::kSoftmaxDouble, &LEVEL::kUpdateFloat, &LEVEL::kUpdateDouble \
   }
 #define THALWEG_REDUCE(LEVEL)                                                                \
@@ -26,13 +36,18 @@ namespace {
     &LEVEL::kReduceFloat, &LEVEL::kReduceDouble, &LEVEL::kReduceInt32, &LEVEL::kReduceInt64, \
         &LEVEL::kReduceUint32, &LEVEL::kReduceUint64                                         \
   }
-constexpr ReduceTables kReduceTables[kIsaLevels] = {THALWEG_REDUCE(sse4), THALWEG_REDUCE(avx2),
-                                                    THALWEG_REDUCE(avx512)};
-constexpr IsaTable kTables[kIsaLevels] = {THALWEG_TABLE(kSse4, sse4), THALWEG_TABLE(kAvx2, avx2),
-                                          THALWEG_TABLE(kAvx512, avx512)};
+#ifdef THALWEG_ONE_LEVEL
+#define THALWEG_LEVELS(ENTRY) \
+  { ENTRY(THALWEG_ONE_LEVEL), ENTRY(THALWEG_ONE_LEVEL), ENTRY(THALWEG_ONE_LEVEL) }
+#else
+#define THALWEG_LEVELS(ENTRY) \
+  { ENTRY(sse4), ENTRY(avx2), ENTRY(avx512) }
+#endif
+constexpr ReduceTables kReduceTables[kIsaLevels] = THALWEG_LEVELS(THALWEG_REDUCE);
+constexpr IsaTable kTables[kIsaLevels] = THALWEG_LEVELS(THALWEG_TABLE);
 // Equal tables at other addresses.
-constexpr IsaTable kStrictTables[kIsaLevels] = {
-    THALWEG_TABLE(kSse4, sse4), THALWEG_TABLE(kAvx2, avx2), THALWEG_TABLE(kAvx512, avx512)};
+constexpr IsaTable kStrictTables[kIsaLevels] = THALWEG_LEVELS(THALWEG_TABLE);
+#undef THALWEG_LEVELS
 #undef THALWEG_TABLE
 #undef THALWEG_REDUCE
 static_assert(sizeof(IsaTable::ew) / sizeof(IsaTable::ew[0]) == kEwTypes);

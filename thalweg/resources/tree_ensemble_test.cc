@@ -86,15 +86,15 @@ TEST(TreeEnsembleTest, PruningGoesUpAsFarAsNothingIsGained) {
   EXPECT_EQ(mixed.metadata[0].pruned[3].logit_change, std::vector<float>({-4}));
 }
 
-std::string Message(uint32_t number, const std::string& bytes) {
+std::string Wire(uint32_t number, const std::string& bytes) {
   std::string out;
   AddWireText(number, bytes, &out);
   return out;
 }
 
 TEST(TreeEnsembleTest, WhatNoWalkCouldEndInIsRefused) {
-  const std::string weight = Message(2, std::string("\x00\x00\x80?", 4));
-  const std::string leaf = Message(1, Message(1, ""));
+  const std::string weight = Wire(2, std::string("\x00\x00\x80?", 4));
+  const std::string leaf = Wire(1, Wire(1, ""));
   const auto refuse = [&](const std::string& bytes, std::string_view why) {
     const auto parsed = Parse(bytes);
     ASSERT_FALSE(parsed.ok()) << why;
@@ -103,7 +103,7 @@ TEST(TreeEnsembleTest, WhatNoWalkCouldEndInIsRefused) {
         << parsed.status().ToString();
   };
   const auto split = [&](std::string fields) {
-    return Message(1, Message(1, Message(2, fields)) + leaf + leaf) + weight;
+    return Wire(1, Wire(1, Wire(2, fields)) + leaf + leaf) + weight;
   };
   EXPECT_TRUE(Parse(split("\x18\x01 \x02")).ok());
   refuse(split("\x18\x01"), "node 0 of tree 0 of the tree ensemble has a child that does not lie");
@@ -111,15 +111,15 @@ TEST(TreeEnsembleTest, WhatNoWalkCouldEndInIsRefused) {
   refuse(split("\x18\x01 \x01"), "node 0 of tree 0 of the tree ensemble has a child that has a");
   refuse(split("\x18\x01 \xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "has a child");
   refuse(split("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x18\x01 \x02"), "negative feature");
-  refuse(Message(1, "") + weight, "tree 0 of the tree ensemble is empty");
-  refuse(Message(1, Message(1, "")) + weight, "is neither a leaf nor a split");
-  refuse(Message(1, leaf), "1 trees and 0 weights");
-  refuse(Message(1, leaf) + weight + Message(3, "") + Message(3, ""), "metadata of 2");
-  refuse(Message(1, leaf) + weight + Message(3, Message(4, "\x08\x01")), "name node 1 of 1");
+  refuse(Wire(1, "") + weight, "tree 0 of the tree ensemble is empty");
+  refuse(Wire(1, Wire(1, "")) + weight, "is neither a leaf nor a split");
+  refuse(Wire(1, leaf), "1 trees and 0 weights");
+  refuse(Wire(1, leaf) + weight + Wire(3, "") + Wire(3, ""), "metadata of 2");
+  refuse(Wire(1, leaf) + weight + Wire(3, Wire(4, "\x08\x01")), "name node 1 of 1");
   // A dense split, a sparse leaf, a field that nobody knows.
-  refuse(Message(1, Message(1, Message(4, ""))) + weight, "Unable to parse tree ensemble proto.");
-  refuse(Message(1, Message(1, Message(1, Message(2, "")))) + weight, "Unable to parse");
-  refuse(Message(9, ""), "Unable to parse tree ensemble proto.");
+  refuse(Wire(1, Wire(1, Wire(4, ""))) + weight, "Unable to parse tree ensemble proto.");
+  refuse(Wire(1, Wire(1, Wire(1, Wire(2, "")))) + weight, "Unable to parse");
+  refuse(Wire(9, ""), "Unable to parse tree ensemble proto.");
 }
 
 TEST(TreeEnsembleTest, DamageNeverHarms) {
@@ -140,10 +140,10 @@ TEST(TreeEnsembleTest, DamageNeverHarms) {
 
 TEST(TreeEnsembleTest, NodesCountAgainstTheLimitBeforeTheyAreMade) {
   std::string nodes;
-  for (int i = 0; i < 100000; ++i) nodes += Message(1, Message(1, ""));
+  for (int i = 0; i < 100000; ++i) nodes += Wire(1, Wire(1, ""));
   const AllocatorPtr allocator = MakeCpuAllocator(1 << 20);
   HeapCharge charge;
-  EXPECT_EQ(ParseTreeEnsemble(*allocator, charge, Message(1, nodes)).status().code(),
+  EXPECT_EQ(ParseTreeEnsemble(*allocator, charge, Wire(1, nodes)).status().code(),
             Code::kResourceExhausted);
 }
 

@@ -26,7 +26,7 @@ struct Edge {
   int input;
 };
 
-struct Plan {
+struct PlainPlan {
   Program program;
   FrameTree tree;
   std::vector<std::vector<Edge>> edges;
@@ -77,7 +77,7 @@ struct Ready {
 
 class PlainStep : public DoneSink {
  public:
-  PlainStep(const Plan& plan, const Executor::Step& args)
+  PlainStep(const PlainPlan& plan, const Executor::Step& args)
       : plan_(plan), args_(args), fetched_(plan.program.fetches.size()) {}
 
   Status Run();
@@ -118,7 +118,7 @@ class PlainStep : public DoneSink {
   void OnDone(uint64_t token, Status status) override;
   bool Stopped() const { return !status_.ok() || args_.contexts[0]->cancellation->IsCancelled(); }
 
-  const Plan& plan_;
+  const PlainPlan& plan_;
   const Executor::Step& args_;
   Frame root_;
   std::vector<Ready> ready_;
@@ -536,7 +536,7 @@ Status PlainStep::Run() {
 
 class PlainExecutor : public Executor {
  public:
-  explicit PlainExecutor(Plan plan) : plan_(std::move(plan)) {}
+  explicit PlainExecutor(PlainPlan plan) : plan_(std::move(plan)) {}
   Status Run(const Executor::Step& step) override { return PlainStep(plan_, step).Run(); }
   void RunAsync(const Executor::Step& step, std::function<void(Status)> done) override {
     done(Run(step));
@@ -546,13 +546,13 @@ class PlainExecutor : public Executor {
   MemoryPlan PlanMemory(const OutputBytes&) const override { return {}; }
 
  private:
-  const Plan plan_;
+  const PlainPlan plan_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Executor>> MakePlainExecutor(Program program) {
-  Plan plan;
+  PlainPlan plan;
   ASSIGN_OR_RETURN(plan.tree, AssignFrames(program));
   plan.program = std::move(program);
   const std::vector<ProgramNode>& nodes = plan.program.nodes;

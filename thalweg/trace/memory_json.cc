@@ -10,7 +10,7 @@
 namespace thalweg {
 namespace {
 
-constexpr size_t kMostHolders = 1000, kMostPoints = 400;
+constexpr size_t kMostJsonHolders = 1000, kMostJsonPoints = 400;
 
 void WriteHolder(const Trace& trace, const MemoryUse& use, const MemoryBlock& block,
                  JsonWriter* json) {
@@ -39,13 +39,14 @@ void WriteCurve(const Trace& trace, const MemoryUse& use, JsonWriter* json) {
   json->Key("curve").BeginList();
   int64_t live = 0;
   size_t next = 0;
-  for (size_t part = 0; part < kMostPoints; ++part) {
+  for (size_t part = 0; part < kMostJsonPoints; ++part) {
     const auto number = static_cast<int64_t>(part);
-    const int64_t begin = step.recorded_begin + span / static_cast<int64_t>(kMostPoints) * number;
+    const int64_t begin =
+        step.recorded_begin + span / static_cast<int64_t>(kMostJsonPoints) * number;
     const int64_t end =
-        part + 1 == kMostPoints
+        part + 1 == kMostJsonPoints
             ? INT64_MAX
-            : begin + std::max<int64_t>(span / static_cast<int64_t>(kMostPoints), 1);
+            : begin + std::max<int64_t>(span / static_cast<int64_t>(kMostJsonPoints), 1);
     int64_t most = live;
     for (; next < use.curve.size() && use.curve[next].first < end; ++next) {
       live = use.curve[next].second;
@@ -71,7 +72,7 @@ void WriteDevice(const Trace& trace, const MemoryUse& use, JsonWriter* json) {
     json->Key(MemoryKindName(static_cast<HeldKind>(kind))).Number(kinds[kind]);
   }
   json->EndObject().Key("holders_at_peak").Number(holders.size()).Key("holders").BeginList();
-  for (size_t i = 0; i < std::min(holders.size(), kMostHolders); ++i) {
+  for (size_t i = 0; i < std::min(holders.size(), kMostJsonHolders); ++i) {
     WriteHolder(trace, use, *holders[i], json);
   }
   json->EndList();

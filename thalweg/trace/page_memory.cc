@@ -13,7 +13,7 @@ namespace {
 
 // Of a device in a step: beyond these a curve shows the highest of neighbors, and small holders
 // are not named.
-constexpr size_t kMostCurvePoints = size_t{1} << 18, kMostNamedHolders = size_t{1} << 16;
+constexpr size_t kMostPagePoints = size_t{1} << 18, kMostPageHolders = size_t{1} << 16;
 
 // All that the page is told of one device in one step.
 struct ToldUse {
@@ -31,8 +31,8 @@ class PageMemory {
       for (MemoryUse& use : MemoryOfStep(trace_, step)) {
         ToldUse& told = told_.emplace_back();
         told.use = std::move(use);
-        told.curve = MemoryCurve(told.use, kMostCurvePoints);
-        told.holders = LargestHolders(told.use, kMostNamedHolders);
+        told.curve = MemoryCurve(told.use, kMostPagePoints);
+        told.holders = LargestHolders(told.use, kMostPageHolders);
       }
     }
     if (told_.empty()) return;

@@ -48,7 +48,7 @@ Tensor Floats(int64_t n, float first = 0) {
   return t;
 }
 
-TensorHead HeadOf(const Tensor& tensor, uint32_t edge = 0) {
+TensorHead EdgeHead(const Tensor& tensor, uint32_t edge = 0) {
   return {.step = 7, .edge = edge, .dtype = tensor.dtype(), .shape = tensor.shape()};
 }
 
@@ -79,7 +79,7 @@ TEST_P(ChannelConformance, ControlAndSmallTensorsKeepTheirOrder) {
       ends.a->Send(std::to_string(i));
     } else {
       const Tensor t = i % 3 == 1 ? Tensor::Scalar(static_cast<float>(i)) : Floats(100, i);
-      ends.a->Push(HeadOf(t, i), t);
+      ends.a->Push(EdgeHead(t, i), t);
     }
     if (i % 500 == 0) ends.b->Send("back");
   }
@@ -106,7 +106,7 @@ TEST_P(ChannelConformance, TensorsOfEverySizeArriveWhole) {
     sent.push_back(t);
   }
   for (int64_t n : {0, 1, 16383, 16384, 16385, 3'000'000}) sent.push_back(Floats(n));
-  for (size_t i = 0; i < sent.size(); ++i) ends.a->Push(HeadOf(sent[i], i), sent[i]);
+  for (size_t i = 0; i < sent.size(); ++i) ends.a->Push(EdgeHead(sent[i], i), sent[i]);
   ASSERT_TRUE(ends.UntilArrived(sent.size()));
   for (const Collector::Arrival& arrival : ends.at_b.arrivals) {
     SCOPED_TRACE(arrival.head.edge);
@@ -158,7 +158,7 @@ TEST_P(ChannelConformance, EveryElementTypeArrives) {
       Tensor::Vector<std::string>({"", "a", std::string("\0b\0", 3), std::string(300'000, 'x')}));
   sent.push_back(Tensor::Scalar("scalar"));
   sent.push_back(*Tensor::AllocateHost(DType::kString, Shape{0, 5}));
-  for (size_t i = 0; i < sent.size(); ++i) ends.a->Push(HeadOf(sent[i], i), sent[i]);
+  for (size_t i = 0; i < sent.size(); ++i) ends.a->Push(EdgeHead(sent[i], i), sent[i]);
   ASSERT_TRUE(ends.UntilArrived(sent.size()));
   for (const Collector::Arrival& arrival : ends.at_b.arrivals) {
     SCOPED_TRACE(DTypeName(arrival.head.dtype));
@@ -170,7 +170,7 @@ TEST_P(ChannelConformance, ResourceHandlesArrive) {
   Ends ends(GetParam());
   Tensor t = *Tensor::AllocateHost(DType::kResource, Shape{2});
   t.mutable_data<ResourceHandle>()[1] = ResourceHandle({.name = "v"}, {});
-  ends.a->Push(HeadOf(t), t);
+  ends.a->Push(EdgeHead(t), t);
   ASSERT_TRUE(ends.UntilArrived(1));
   const auto* place = ends.at_b.arrivals[0].tensor.data<ResourceHandle>()[1].place();
   ASSERT_NE(place, nullptr);
@@ -214,8 +214,8 @@ TEST_P(ChannelConformance, HugeTensorsArrive) {
   };
   Tensor t = source.AsTensor();
   t.mutable_data<char>()[RepeatedPages::kPiece - 1] = 42;
-  ends.a->Push(HeadOf(t), t);
-  ends.a->Push(HeadOf(Tensor::Scalar(1.f)), Tensor::Scalar(1.f));
+  ends.a->Push(EdgeHead(t), t);
+  ends.a->Push(EdgeHead(Tensor::Scalar(1.f)), Tensor::Scalar(1.f));
   ASSERT_TRUE(ends.UntilArrived(2));
   for (Collector::Arrival& arrival : ends.at_b.arrivals) {
     if (arrival.head.dtype != DType::kInt8) continue;
@@ -230,8 +230,8 @@ TEST_P(ChannelConformance, NobodyWaitsForAReaderThatStopped) {
   const Tensor t = Floats(1 << 18);
   constexpr size_t kTensors = 64;
   for (size_t i = 0; i < kTensors; ++i) {  // both ways, and nobody polls
-    ends.a->Push(HeadOf(t, i), t);
-    ends.b->Push(HeadOf(t, i), t);
+    ends.a->Push(EdgeHead(t, i), t);
+    ends.b->Push(EdgeHead(t, i), t);
   }
   ends.a->Send("after");
   ASSERT_TRUE(ends.UntilArrived(kTensors + 1));
@@ -260,7 +260,7 @@ TEST_P(ChannelConformance, LargeTensorsBothWaysBesideControl) {
   for (size_t i = 0; i < kTensors; ++i) sent.push_back(Floats(1'500'000, static_cast<float>(i)));
   for (size_t i = 0; i < kTensors; ++i) {
     for (Channel* channel : {ends.a.get(), ends.b.get()}) {
-      channel->Push(HeadOf(sent[i], static_cast<uint32_t>(i)), sent[i]);
+      channel->Push(EdgeHead(sent[i], static_cast<uint32_t>(i)), sent[i]);
       channel->Send(std::to_string(i));
     }
   }
@@ -296,7 +296,7 @@ TEST_P(ChannelConformance, WhatWaitsForAReaderThatStoppedIsNotCopied) {
   Ends ends(GetParam());
   const Tensor t = Floats(1 << 20);
   const size_t before = ResidentBytes();
-  for (size_t sent = 0; sent < 4 * kMaxUntaken; sent += t.bytes()) ends.a->Push(HeadOf(t), t);
+  for (size_t sent = 0; sent < 4 * kMaxUntaken; sent += t.bytes()) ends.a->Push(EdgeHead(t), t);
   EXPECT_LT(ResidentBytes(), before + kMaxUntaken + kMaxUntaken / 2);
 }
 
@@ -305,7 +305,7 @@ TEST_P(ChannelConformance, ControlNeverComesAfterALaterLargeTensor) {
   const Tensor t = Floats(100'000);
   for (int i = 0; i < 50; ++i) {
     ends.a->Send("start " + std::to_string(i));
-    ends.a->Push(HeadOf(t, i), t);
+    ends.a->Push(EdgeHead(t, i), t);
   }
   ASSERT_TRUE(ends.UntilArrived(100));
   uint32_t started = 0;
@@ -325,10 +325,10 @@ TEST_P(ChannelConformance, ARefusedTensorIsDroppedAndTheNextArrives) {
     return Tensor::AllocateHost(head.dtype, head.shape);
   };
   const Tensor large = Floats(1'000'000), small = Floats(3);
-  ends.a->Push(HeadOf(large, 0), large);
-  ends.a->Push(HeadOf(small, 1), small);
-  ends.a->Push(HeadOf(large, 2), large);
-  ends.a->Push(HeadOf(small, 3), small);
+  ends.a->Push(EdgeHead(large, 0), large);
+  ends.a->Push(EdgeHead(small, 1), small);
+  ends.a->Push(EdgeHead(large, 2), large);
+  ends.a->Push(EdgeHead(small, 3), small);
   ASSERT_TRUE(ends.UntilArrived(2));
   ASSERT_TRUE(ends.Until([&] {
     for (const auto& arrival : ends.at_b.arrivals) {
@@ -346,11 +346,11 @@ TEST_P(ChannelConformance, TensorsAreLetGoWhenReadAndWhenClosed) {
   std::atomic<int> releases{0};
   Ends ends(GetParam());
   const Tensor large = Floats(1'000'000), small = Floats(3);
-  for (const Tensor& t : {large, small}) ends.a->Push(HeadOf(t), Watched(t, &releases));
+  for (const Tensor& t : {large, small}) ends.a->Push(EdgeHead(t), Watched(t, &releases));
   ASSERT_TRUE(ends.UntilArrived(2));
   ends.at_b.arrivals.clear();
   EXPECT_TRUE(ends.Until([&] { return releases == 2; }));
-  for (int i = 0; i < 20; ++i) ends.a->Push(HeadOf(large), Watched(large, &releases));
+  for (int i = 0; i < 20; ++i) ends.a->Push(EdgeHead(large), Watched(large, &releases));
   ends.a->Close(Cancelled("enough"));
   ASSERT_TRUE(ends.Until([&] { return ends.at_b.closed.has_value(); }));
   ends.at_b.arrivals.clear();
@@ -367,14 +367,14 @@ TEST_P(ChannelConformance, CloseComesLastWithItsReason) {
       size_t small_ones = 0;
       for (int i = 0; i < sent; ++i) {
         if (i % 3 == 0) ends.a->Send("c");
-        if (i % 3 == 1) ends.a->Push(HeadOf(small), small);
-        if (i % 3 == 2) ends.a->Push(HeadOf(large), large);
+        if (i % 3 == 1) ends.a->Push(EdgeHead(small), small);
+        if (i % 3 == 2) ends.a->Push(EdgeHead(large), large);
         small_ones += i % 3 != 2;
       }
       (receiver_closes ? ends.b : ends.a)->Close(Aborted("reason ", sent));
       ends.a->Close(Internal("not the first"));
       ends.a->Send("late");
-      ends.a->Push(HeadOf(small), small);
+      ends.a->Push(EdgeHead(small), small);
       ASSERT_TRUE(
           ends.Until([&] { return ends.at_a.closed.has_value() && ends.at_b.closed.has_value(); }));
       if (receiver_closes) {
@@ -465,7 +465,7 @@ TEST_P(ChannelConformance, RingsOnceForEachArm) {
     ASSERT_TRUE(PollUntil(*ends.b, ends.at_b, [&] { return ends.b->Arm(); }));
   }
   const Tensor large = Floats(1'000'000);  // rings for tensors too, as often as needed
-  ends.a->Push(HeadOf(large), large);
+  ends.a->Push(EdgeHead(large), large);
   int heard = 20;
   while (ends.at_b.arrivals.size() == 40) {
     ASSERT_TRUE(rings.WaitFor(++heard));
@@ -490,7 +490,7 @@ TEST_P(ChannelConformance, ManyThreads) {
     for (int i = 0; i < kRecords; ++i) {
       channel.Send(std::to_string(sender) + " " + std::to_string(i));
       const Tensor t = i % 100 == 0 ? large : Tensor::Scalar(static_cast<float>(i));
-      channel.Push(HeadOf(t, sender), t);
+      channel.Push(EdgeHead(t, sender), t);
     }
   };
   auto receive = [&](Channel& channel, Collector& sink, std::atomic<bool>& all) {
@@ -548,7 +548,7 @@ TEST_P(ChannelConformance, AThousandOpenAndClose) {
   const Tensor large = Floats(50'000);
   auto once = [&] {
     Ends ends(GetParam());
-    ends.a->Push(HeadOf(large), large);
+    ends.a->Push(EdgeHead(large), large);
     ASSERT_TRUE(ends.UntilArrived(1));
   };
   once();
@@ -556,7 +556,7 @@ TEST_P(ChannelConformance, AThousandOpenAndClose) {
   for (int i = 0; i < (kSanitized ? 100 : 1000); ++i) {
     Ends ends(GetParam());
     ends.a->Send("hello");
-    if (i % 10 == 0) ends.a->Push(HeadOf(large), large);
+    if (i % 10 == 0) ends.a->Push(EdgeHead(large), large);
     if (i % 2 == 0) {
       ASSERT_TRUE(ends.UntilArrived(1));
     }
