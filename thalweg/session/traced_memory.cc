@@ -44,11 +44,11 @@ std::string MemoryName(const StepContext& context) {
 
 }  // namespace
 
-TracedMemory::TracedMemory(const Executor::Step& run, const Clock& clock, int64_t bytes)
+TracedMemory::TracedMemory(const Executor::Step& run, const TickClock& ticks, int64_t bytes)
     : work_(run.work) {
   for (StepContext* const context : run.contexts) {
     lent_.push_back({context, context->allocator});
-    context->allocator = &Traced(*context->allocator, *context, clock, bytes);
+    context->allocator = &Traced(*context->allocator, *context, ticks, bytes);
   }
   if (work_ == nullptr) return;
   work_allocator_ = &work_->allocator();
@@ -63,11 +63,11 @@ TracedMemory::~TracedMemory() {
 }
 
 TracedAllocator& TracedMemory::Traced(Allocator& allocator, const StepContext& context,
-                                      const Clock& clock, int64_t bytes) {
+                                      const TickClock& ticks, int64_t bytes) {
   for (const Memory& memory : memories_) {
     if (&memory.allocator->inner() == &allocator) return *memory.allocator;
   }
-  memories_.push_back({MemoryName(context), TracedAllocator::Make(allocator, clock)});
+  memories_.push_back({MemoryName(context), TracedAllocator::Make(allocator, ticks)});
   memories_.back().allocator->KeepNewest(bytes);
   return *memories_.back().allocator;
 }
@@ -105,48 +105,83 @@ void TracedMemory::Finish(const std::vector<NodeRecord>& records, std::vector<Va
       return blocks_[a].start_nanos < blocks_[b].start_nanos;
     });
   }
-  nodes_.resize(records.size());
-  size_t value = 0;
-  for (size_t r = 0; r < records.size(); ++r) {
-    nodes_[r] = {value, records[r].values, records[r].end_nanos, {}};
-    value += records[r].values;
+  records_ = &records;
+  if (!values_.empty()) {
+    first_value_.reserve(records.size() + 1);
+    size_t value = 0;
+    for (const NodeRecord& record : records) {
+      first_value_.push_back(value);
+      value += record.values;
+    }
+    first_value_.push_back(value);
   }
   block_of_value_.assign(values_.size(), blocks_.size());
-  if (!blocks_.empty()) FindOwners(records);
+  if (!blocks_.empty()) FindOwners();
+}
+
+TracedMemory::NodeMemory TracedMemory::MemoryOf(size_t record) const {
+  NodeMemory memory;
+  if (!first_value_.empty()) {
+    memory.first_value = first_value_[record];
+    memory.last_value = first_value_[record + 1];
+  }
+  if (!first_block_.empty()) {
+    const size_t first = first_block_[record];
+    memory.blocks = std::span(owned_).subspan(first, first_block_[record + 1] - first);
+  }
+  memory.end_nanos = (*records_)[record].end_nanos;
+  return memory;
 }
 
 // Of blocks, and which of them values lie in.
-void TracedMemory::FindOwners(const std::vector<NodeRecord>& records) {
+void TracedMemory::FindOwners() {
+  const std::vector<NodeRecord>& records = *records_;
+  constexpr size_t kNobody = SIZE_MAX;
+  std::vector<size_t> owner(blocks_.size(), kNobody);
+  // Of the nodes that asked for any.
   std::unordered_map<int, std::vector<size_t>> records_of;
-  for (size_t r = 0; r < records.size(); ++r) records_of[records[r].node].push_back(r);
+  for (const Block& block : blocks_) records_of[block.node];
+  std::vector<size_t> by_end;  // those with values
+  for (size_t r = 0; r < records.size(); ++r) {
+    if (const auto calls = records_of.find(records[r].node); calls != records_of.end()) {
+      calls->second.push_back(r);
+    }
+    if (records[r].values != 0) by_end.push_back(r);
+  }
   for (auto& [node, calls] : records_of) {
     std::sort(calls.begin(), calls.end(),
               [&](size_t a, size_t b) { return records[a].start_nanos < records[b].start_nanos; });
   }
-  std::vector<bool> is_known(blocks_.size());
   for (size_t b = 0; b < blocks_.size(); ++b) {
-    const auto calls = records_of.find(blocks_[b].node);
-    if (calls == records_of.end()) continue;
+    const std::vector<size_t>& calls = records_of[blocks_[b].node];
     const auto after =
-        std::upper_bound(calls->second.begin(), calls->second.end(), blocks_[b].start_nanos,
+        std::upper_bound(calls.begin(), calls.end(), blocks_[b].start_nanos,
                          [&](int64_t nanos, size_t r) { return nanos < records[r].start_nanos; });
-    if (after == calls->second.begin()) continue;
-    nodes_[*std::prev(after)].blocks.push_back(b);
-    is_known[b] = true;
+    if (after != calls.begin()) owner[b] = *std::prev(after);
   }
-  std::vector<size_t> by_end(records.size());
-  for (size_t r = 0; r < by_end.size(); ++r) by_end[r] = r;
   std::stable_sort(by_end.begin(), by_end.end(),
                    [&](size_t a, size_t b) { return records[a].end_nanos < records[b].end_nanos; });
+  std::vector<std::pair<size_t, size_t>> owned;  // record, block
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    if (owner[b] != kNobody) owned.emplace_back(owner[b], b);
+  }
   for (const size_t r : by_end) {
-    for (size_t v = nodes_[r].first_value; v < nodes_[r].first_value + nodes_[r].values; ++v) {
-      const size_t b = BlockAt(values_[v].block, nodes_[r].end_nanos);
+    for (size_t v = first_value_[r]; v < first_value_[r + 1]; ++v) {
+      const size_t b = BlockAt(values_[v].block, records[r].end_nanos);
       block_of_value_[v] = b;
-      if (b == blocks_.size() || is_known[b]) continue;
-      nodes_[r].blocks.push_back(b);
-      is_known[b] = true;
+      if (b == blocks_.size() || owner[b] != kNobody) continue;
+      owner[b] = r;
+      owned.emplace_back(r, b);
     }
   }
+  std::stable_sort(owned.begin(), owned.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  first_block_.assign(records.size() + 1, 0);
+  for (const auto& [record, block] : owned) {
+    ++first_block_[record + 1];
+    owned_.push_back(block);
+  }
+  for (size_t r = 0; r < records.size(); ++r) first_block_[r + 1] += first_block_[r];
 }
 
 void TracedMemory::AppendMemory(const NodeMemory& node, const StepStats& stats,
@@ -206,10 +241,12 @@ void TracedMemory::AppendOutput(size_t v, std::string* fields) const {
 }
 
 void TracedMemory::AppendFields(size_t record, const StepStats& stats, std::string* fields) const {
-  const NodeMemory& node = nodes_[record];
+  if (first_value_.empty() && first_block_.empty()) return;
+  const NodeMemory node = MemoryOf(record);
+  if (node.first_value == node.last_value && node.blocks.empty()) return;
   AppendMemory(node, stats, fields);
   int64_t held = 0;
-  for (size_t v = node.first_value; v < node.first_value + node.values; ++v) {
+  for (size_t v = node.first_value; v < node.last_value; ++v) {
     const ValueRecord& value = values_[v];
     if (value.block != nullptr) AppendOutput(v, fields);
     held += value.held_bytes;

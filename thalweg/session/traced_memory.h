@@ -2,20 +2,22 @@
 // TracedMemory: what the kernels of a traced step allocate, when it comes back, and what nodes put
 // out, as fields of their NodeExecStats.
 //
-//   TracedMemory memory(run, clock, 64 << 20);    // its contexts allocate through this from now on
+//   TracedMemory memory(run, trace.ticks(), 64 << 20);  // its contexts allocate through this now
 //   Status status = executor->Run(run);
+//   trace.End();
 //   memory.Finish(records, trace.TakeValues());
 //   memory.AppendFields(0, stats, &fields);       // of records[0]
 //
 // The fields are TensorFlow's: `memory` with a record for each block that came and went, `output`,
 // `referenced_tensor` and `memory_stats`. A block belongs to the node whose kernel asked for it,
 // or, where that is not known, to the first that put it out; one of neither is left out.
-// Ownership: contexts, clock and records outlive it; it gives the contexts their allocators back.
+// Ownership: contexts, ticks and records outlive it; it gives the contexts their allocators back.
 // Threads: one.
 // Errors: none.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -29,14 +31,14 @@ namespace thalweg {
 class TracedMemory {
  public:
   // Of what kernels allocated and gave back about so many `bytes` of records are kept at most.
-  TracedMemory(const Executor::Step& run, const Clock& clock, int64_t bytes);
+  TracedMemory(const Executor::Step& run, const TickClock& ticks, int64_t bytes);
   TracedMemory(const TracedMemory&) = delete;
   TracedMemory& operator=(const TracedMemory&) = delete;
   ~TracedMemory();
 
   // What came back by then may not be known; TracedAllocator::kNothing: all is.
   int64_t ForgottenUntil() const;
-  // The step has ended. `values`: those of all records together.
+  // The step and its ticks have ended. `values`: those of all records together.
   void Finish(const std::vector<NodeRecord>& records, std::vector<ValueRecord> values);
   void AppendFields(size_t record, const StepStats& stats, std::string* fields) const;
 
@@ -48,19 +50,21 @@ class TracedMemory {
   struct Block : TracedAllocation {
     size_t memory = 0;  // in memories_: two devices' may have one name
   };
+  // Of a record: its values and its blocks, in values_ and owned_.
   struct NodeMemory {
-    size_t first_value = 0, values = 0;
+    size_t first_value = 0, last_value = 0;
+    std::span<const size_t> blocks;
     int64_t end_nanos = 0;
-    std::vector<size_t> blocks;
   };
   struct Memory {
     std::string name;
     std::shared_ptr<TracedAllocator> allocator;
   };
 
-  TracedAllocator& Traced(Allocator& allocator, const StepContext& context, const Clock& clock,
+  TracedAllocator& Traced(Allocator& allocator, const StepContext& context, const TickClock& ticks,
                           int64_t bytes);
-  void FindOwners(const std::vector<NodeRecord>& records);
+  void FindOwners();
+  NodeMemory MemoryOf(size_t record) const;
   // The block that lay there at that moment; blocks_.size(): none of the step's.
   size_t BlockAt(const void* address, int64_t nanos) const;
   void AppendMemory(const NodeMemory& node, const StepStats& stats, std::string* fields) const;
@@ -74,7 +78,11 @@ class TracedMemory {
   std::unordered_map<const void*, std::vector<size_t>> blocks_at_;  // by their start
   std::vector<ValueRecord> values_;
   std::vector<size_t> block_of_value_;  // as BlockAt says, when its node ended
-  std::vector<NodeMemory> nodes_;       // by record
+  const std::vector<NodeRecord>* records_ = nullptr;
+  // Where a record's begin, with one more for the end; empty where no record has any: most nodes of
+  // most steps allocate nothing.
+  std::vector<size_t> first_value_, first_block_;
+  std::vector<size_t> owned_;  // blocks of records, in the order of these
 };
 
 }  // namespace thalweg
