@@ -53,6 +53,9 @@ class LateQueue : public WorkQueue {
   size_t size_ = 0;
 };
 
+// The system's, read as any other is.
+class ReadClock : public SystemClock {};
+
 class AllocationTest : public ::testing::TestWithParam<ExecutorOptions> {};
 
 TEST_P(AllocationTest, AStepOfACachedPlanAllocatesNothingAndReadsNoClock) {
@@ -76,13 +79,38 @@ TEST_P(AllocationTest, AStepOfACachedPlanAllocatesNothingAndReadsNoClock) {
   }
   EXPECT_EQ(AllocationsSoFar() + ClockReadingsSoFar(), before);
   EXPECT_EQ(fetches[0].scalar<int64_t>(), 50);
-  StepTrace trace;
+  // One that is traced reads the clock that it is given: each kernel's end, if not its start.
+  const ReadClock clock;
+  StepTrace trace(&clock);
   Executor::Step traced = step;
   traced.trace = &trace;
   before = ClockReadingsSoFar();
   ASSERT_TRUE(executor->Run(traced).ok());
   queue.RunAll();
-  EXPECT_GE(ClockReadingsSoFar(), before + 2 * static_cast<int64_t>(trace.TakeRecords().size()));
+  EXPECT_GE(ClockReadingsSoFar(), before + static_cast<int64_t>(trace.TakeRecords().size()));
+}
+
+// Where nothing lies between two kernels, one begins when the other has ended.
+TEST(TraceTimesTest, AChainIsTimedByOneLookANode) {
+  constexpr int kNodes = 1000;
+  TestProgram p;
+  int last = p.NoOp({});
+  for (int i = 1; i < kNodes; ++i) last = p.NoOp({last});
+  Harness harness(p.Take(), [](Program program) { return MakeExecutor(std::move(program), {}); });
+  const ReadClock clock;
+  StepTrace trace(&clock);
+  CancellationManager cancellation;
+  const int64_t before = ClockReadingsSoFar();
+  ASSERT_TRUE(harness.RunStep({}, {}, cancellation, &trace).ok());
+  const int64_t readings = ClockReadingsSoFar() - before;
+  EXPECT_GE(readings, kNodes);
+  EXPECT_LT(readings, kNodes + kNodes / 10);  // the first, and where there was no room
+  const std::vector<NodeRecord> records = trace.TakeRecords();
+  ASSERT_EQ(records.size(), static_cast<size_t>(kNodes));
+  for (size_t i = 1; i < records.size(); ++i) {
+    EXPECT_LE(records[i - 1].start_nanos, records[i - 1].end_nanos);
+    EXPECT_LE(records[i - 1].end_nanos, records[i].start_nanos);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, AllocationTest,

@@ -6,7 +6,7 @@
 namespace thalweg {
 namespace {
 
-// What two readings of the clock add to a record.
+// What two readings of the clock add to a record, less where a counter is read (TickClock).
 constexpr float kReadingMicros = 0.03f;
 constexpr float kLeastMicros = 0.01f;
 // A measurement within this factor of the line, or of an estimate, changes nothing.

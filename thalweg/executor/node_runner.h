@@ -9,6 +9,7 @@
 // an output empty.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -93,7 +94,7 @@ class NodeRunner : public Propagation<kParallel> {
     unit_ = state.unit;
     const Operand* operands = OperandsOf(instr);
     context_.SetOperands(operands, static_cast<int>(instr.inputs), static_cast<int>(instr.outputs));
-    if constexpr (kTrace) Record(instr, state.start_nanos, true);
+    if constexpr (kTrace) Record(instr, state.start, true);
     if (!ended.status.ok()) {
       Fail(instr, ended.status);
     } else if (!AcceptOutputs(instr, context_.num_outputs()) ||
@@ -110,6 +111,7 @@ class NodeRunner : public Propagation<kParallel> {
 
  private:
   enum class Outcome { kDone, kFailed, kSuspended };
+  static constexpr int64_t kNoTime = INT64_MIN;
 
   void Enter(Iteration& iteration, const Unit& unit) {
     current_ = &iteration;
@@ -119,9 +121,7 @@ class NodeRunner : public Propagation<kParallel> {
     if (CalledNodes* const called = step_.args().called; called != nullptr) {
       called_ = &called->of(thread_);
     }
-    if constexpr (kTrace) {
-      if (!watch_ && step_.args().trace->traces_switches()) watch_.emplace();
-    }
+    if constexpr (kTrace) EnterTraced();
     tag_ = iteration.tag;
     context_.Bind(step_context_, tag_);
     context_.SetBase(kSlots, iteration.bases[kSlots]);
@@ -132,8 +132,9 @@ class NodeRunner : public Propagation<kParallel> {
     called_->store(CalledNodes::kNone, std::memory_order_relaxed);
     this->DrainSections();
     if constexpr (kTrace) {
-      // Behind Leave() the step, and with it the trace, may be over.
-      HandOver();
+      // Behind Leave() the step, and with it the trace, may be over, unless this thread has more.
+      if (ready_.empty() && kept_.iteration == nullptr) HandOver();
+      if (watch_) trace_->AddSwitches(thread_, &*watch_);
     }
     Iteration& iteration = *std::exchange(current_, nullptr);
     this->Leave(iteration, ended - gained_);
@@ -184,7 +185,7 @@ class NodeRunner : public Propagation<kParallel> {
       switch (instr.opcode) {
         case Opcode::kKernel:
           if (!CallKernel(instr, operands)) return Outcome::kFailed;
-          break;
+          continue;  // nothing lies between it and what follows
         case Opcode::kKernelRelease:
         case Opcode::kKernelAlways:
           if (!CallKernel(instr, operands)) return Outcome::kFailed;
@@ -240,6 +241,7 @@ class NodeRunner : public Propagation<kParallel> {
           this->Emit(*current_, instr, false);
           break;
       }
+      if constexpr (kTrace) last_end_ = kNoTime;
     }
     return Outcome::kDone;
   }
@@ -255,7 +257,7 @@ class NodeRunner : public Propagation<kParallel> {
     const int outputs = static_cast<int>(instr.outputs);
     for (int o = 0; o < outputs; ++o) Clear(context_.output(o));
     int64_t start = 0;
-    if constexpr (kTrace) start = step_.args().trace->Start(instr.node);
+    if constexpr (kTrace) start = StartTime(instr);
     {
       const CallScope called(instr);
       const Status status = instr.kernel->Compute(context_);
@@ -329,7 +331,7 @@ class NodeRunner : public Propagation<kParallel> {
     NoteCall(instr);
     context_.SetOperands(operands, static_cast<int>(instr.inputs), static_cast<int>(instr.outputs));
     int64_t start = 0;
-    if constexpr (kTrace) start = step_.args().trace->Start(instr.node);
+    if constexpr (kTrace) start = StartTime(instr);
     auto* const kernel = static_cast<WaitingKernel*>(instr.kernel);
     const CallScope called(instr);
     const std::optional<Status> status =
@@ -358,7 +360,10 @@ class NodeRunner : public Propagation<kParallel> {
     state.context.SetBase(kRegisters, nullptr);
     state.context.SetOperands(operands, static_cast<int>(instr.inputs),
                               static_cast<int>(instr.outputs));
-    if constexpr (kTrace) state.start_nanos = step_.args().trace->Start(instr.node);
+    if constexpr (kTrace) {
+      HandOver();  // the step may be over before the kernel's call returns
+      state.start = StartTime(instr);
+    }
     // Once the kernel has started, the iteration is its own.
     if (gained_ != 0) this->AddOutstanding(iteration, std::exchange(gained_, 0));
     auto* kernel = static_cast<AsyncKernel*>(instr.kernel);
@@ -543,25 +548,56 @@ class NodeRunner : public Propagation<kParallel> {
   };
   using CallScope = std::conditional_t<kTrace, TracedCall, NoNode>;
 
+  void EnterTraced() {
+    trace_ = step_.args().trace;
+    traces_values_ = trace_->traces_values();
+    last_end_ = kNoTime;
+    if (!watch_ && trace_->traces_switches()) watch_.emplace();
+  }
+  // When a call of the node begins; kNoTime where it is not timed. Where nothing but a record lies
+  // between two kernels, one begins when the other has ended: one look at the time.
+  int64_t StartTime(const Instr& instr) {
+    const int64_t last_end = std::exchange(last_end_, kNoTime);
+    if (!trace_->IsTimed(instr.node)) return kNoTime;
+    return last_end != kNoTime ? last_end : trace_->ticks().Now();
+  }
   // What the kernel has made, which context_ has the operands of.
   void Record(const Instr& instr, int64_t start, bool is_asynchronous = false) {
-    if (start == StepTrace::kUntimed) return;
-    const StepTrace& trace = *step_.args().trace;
-    NodeRecord& record = records_.emplace_back(NodeRecord{.node = static_cast<int>(instr.node),
-                                                          .thread = thread_,
-                                                          .tag = tag_,
-                                                          .start_nanos = start,
-                                                          .end_nanos = trace.NowNanos(),
-                                                          .has_no_thread = is_asynchronous});
-    if (trace.traces_values()) record.values = RecordValues(context_, &values_);
-    // A unit may be a loop that runs for hours.
-    if (StepTrace::BytesOf(records_, values_) >= StepTrace::kBatchBytes) [[unlikely]]
-      HandOver();
+    if (start == kNoTime) return;
+    const int64_t end = std::max(trace_->ticks().Now(), start);
+    const bool has_room = next_record_ != records_end_;
+    if (!has_room) [[unlikely]]
+      MakeRoom();
+    NodeRecord& record = *next_record_++;
+    record = {.node = static_cast<int>(instr.node),
+              .thread = thread_,
+              .start_nanos = start,
+              .end_nanos = end,
+              .has_no_thread = is_asynchronous};
+    if (traces_values_ && context_.num_outputs() > 0) {
+      record.values = RecordValues(context_, &values_);
+      if (static_cast<int64_t>(values_.size() * sizeof(ValueRecord)) >= StepTrace::kBatchBytes)
+        HandOver();
+    } else if (has_room) {
+      last_end_ = end;
+    }
   }
+  // A unit may be a loop that runs for hours.
+  [[gnu::noinline]] void MakeRoom() {
+    constexpr size_t kFirst = 16, kMost = StepTrace::kBatchBytes / sizeof(NodeRecord);
+    const size_t room = records_.size();
+    if (room >= kMost) HandOver();
+    const auto used = next_record_ - records_.data();
+    records_.resize(std::min(std::max(2 * room, kFirst), kMost));
+    next_record_ = records_.data() + used;
+    records_end_ = records_.data() + records_.size();
+  }
+  // What it hands over leaves no room.
   [[gnu::noinline]] void HandOver() {
-    StepTrace& trace = *step_.args().trace;
-    if (!records_.empty()) trace.Add(&records_, &values_);
-    if (watch_) trace.AddSwitches(thread_, &*watch_);
+    if (next_record_ == records_.data()) return;
+    records_.resize(static_cast<size_t>(next_record_ - records_.data()));
+    trace_->Add(&records_, &values_);
+    next_record_ = records_end_ = records_.data();
   }
 
   const int thread_;
@@ -573,7 +609,13 @@ class NodeRunner : public Propagation<kParallel> {
   CalledNodes::Place nowhere_{0};
   CalledNodes::Place* called_ = &nowhere_;
   Tensor* unit_registers_ = nullptr;  // set while loops have windows of their own
+  StepTrace* trace_ = nullptr;        // this and the rest: where steps are traced
+  bool traces_values_ = false;
+  int64_t last_end_ = kNoTime;  // of the last kernel, while nothing has come behind it
+  // As long as there is room; those up to next_record_ are written.
   std::vector<NodeRecord> records_;
+  NodeRecord* next_record_ = nullptr;
+  NodeRecord* records_end_ = nullptr;
   std::vector<ValueRecord> values_;  // of those records
   std::optional<ThreadSwitches::Watch> watch_;
 };

@@ -37,7 +37,7 @@ struct AsyncState {
   Iteration* iteration = nullptr;
   uint32_t unit = 0;
   uint32_t instr = 0;
-  int64_t start_nanos = 0;
+  int64_t start = 0;  // in ticks of the trace
   Context context;
 };
 

@@ -10,14 +10,11 @@ void StepTrace::Add(std::vector<NodeRecord>* records, std::vector<ValueRecord>* 
   const int64_t bytes = BytesOf(*records, *values);
   MutexLock lock(mutex_);
   bytes_ += bytes;
-  if (bytes >= kBatchBytes) {
+  if (bytes >= kBatchBytes || batches_.empty()) {
     batches_.push_back({std::move(*records), std::move(*values)});
   } else {
-    if (batches_.empty() ||
-        BytesOf(batches_.back().records, batches_.back().values) >= kBatchBytes) {
-      batches_.emplace_back();
-      // Most steps need no second one.
-      if (batches_.size() > 1) batches_.back().records.reserve(kBatchBytes / sizeof(NodeRecord));
+    if (BytesOf(batches_.back().records, batches_.back().values) >= kBatchBytes) {
+      batches_.emplace_back().records.reserve(kBatchBytes / sizeof(NodeRecord));
     }
     Batch& last = batches_.back();
     last.records.insert(last.records.end(), records->begin(), records->end());
@@ -60,7 +57,30 @@ void StepTrace::DropFirst(size_t records) {
   bytes_ += BytesOf(oldest.records, oldest.values);
 }
 
+void StepTrace::End() {
+  MutexLock lock(mutex_);
+  if (ended_) return;
+  ended_ = true;
+  ticks_.End();
+  for (Batch& batch : batches_) {
+    for (NodeRecord& record : batch.records) {
+      record.start_nanos = ticks_.Nanos(record.start_nanos);
+      record.end_nanos = ticks_.Nanos(record.end_nanos);
+    }
+  }
+  if (left_out_.until_nanos != LeftOutRecords::kNothing) {
+    left_out_.until_nanos = ticks_.Nanos(left_out_.until_nanos);
+  }
+}
+
+LeftOutRecords StepTrace::TakeLeftOut() {
+  End();
+  MutexLock lock(mutex_);
+  return std::exchange(left_out_, {});
+}
+
 void StepTrace::LeaveOut(int64_t until_nanos) {
+  End();
   MutexLock lock(mutex_);
   while (bytes_ > most_bytes_) {
     const Batch& oldest = batches_.front();
@@ -97,7 +117,9 @@ void StepTrace::LeaveOut(int64_t until_nanos) {
 
 template <class T>
 std::vector<T> StepTrace::TakeAll(std::vector<T> Batch::*part) {
+  End();
   MutexLock lock(mutex_);
+  if (batches_.size() == 1) return std::exchange(batches_.front().*part, {});
   std::vector<T> all;
   size_t count = 0;
   for (const Batch& batch : batches_) count += (batch.*part).size();

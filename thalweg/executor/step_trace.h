@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // StepTrace: which node ran when, on which thread, in one step. Given to Executor::Run by who wants
-// to know. Without a clock of its own it uses the system's. One that wants to know what nodes cost
+// to know. Without a clock of its own it uses the system's. While the step runs, times are ticks of
+// a TickClock. One that wants to know what nodes cost
 // times the first calls of each and counts the others: a loop of millions leaves no more behind.
 // One that wants to know what holds memory is told what nodes put out, too (TraceValues), one that
 // wants to know who waited when its threads had no processor (TraceSwitches). One that is bounded
@@ -12,13 +13,12 @@
 //   for (const NodeRecord& record : trace.TakeRecords()) Use(record);
 //
 // Ownership: its clock outlives it; records go to who takes them.
-// Threads: an executor's threads add batches at the same time; read the records after Run() has
-// returned.
+// Threads: an executor's threads add batches at the same time; End, LeaveOut and what takes are for
+// one, when Run() has returned.
 // Errors: none.
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -28,6 +28,7 @@
 #include "thalweg/base/clock.h"
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/thread_switches.h"
+#include "thalweg/base/tick_clock.h"
 #include "thalweg/tensor/tensor.h"
 
 namespace thalweg {
@@ -35,12 +36,12 @@ namespace thalweg {
 struct NodeRecord {
   int node = 0;             // in Program::nodes
   int thread = 0;           // 0 is the caller's
-  uint64_t tag = 0;         // frame and iteration
-  int64_t start_nanos = 0;  // of the trace's clock
+  int64_t start_nanos = 0;  // of the trace's clock; ticks, as long as the trace has not ended
   int64_t end_nanos = 0;
-  uint32_t values = 0;         // how many of the trace's values are its outputs
-  bool has_no_thread = false;  // an asynchronous kernel: `thread` went on when it had ended
+  uint32_t values = 0;             // how many of the trace's values are its outputs
+  uint32_t has_no_thread : 1 = 0;  // an asynchronous kernel: `thread` went on when it had ended
 };
+static_assert(sizeof(NodeRecord) == 32);
 
 // An output with a buffer, or one that leads to a resource.
 struct ValueRecord {
@@ -68,26 +69,19 @@ struct SwitchRecords {
 
 class StepTrace {
  public:
-  StepTrace() : clock_(&system_clock_) {}
+  StepTrace() : ticks_(system_clock_) {}
   // The clock must outlive the trace.
-  explicit StepTrace(const Clock* clock) : clock_(clock) {}
+  explicit StepTrace(const Clock* clock) : ticks_(*clock) {}
   // Traces a program with so many nodes; times `most` calls of each.
   StepTrace(const Clock* clock, size_t nodes, uint32_t most)
-      : clock_(clock), most_(most), calls_(nodes) {}
+      : ticks_(*clock), most_(most), calls_(nodes) {}
   StepTrace(const StepTrace&) = delete;
   StepTrace& operator=(const StepTrace&) = delete;
 
-  int64_t NowNanos() const {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(clock_->Now().time_since_epoch())
-        .count();
-  }
-  // When a call of the node begins: kUntimed, or its start.
-  static constexpr int64_t kUntimed = INT64_MIN;
-  int64_t Start(uint32_t node) {
-    if (!calls_.empty() && calls_[node].fetch_add(1, std::memory_order_relaxed) >= most_) {
-      return kUntimed;
-    }
-    return NowNanos();
+  const TickClock& ticks() const { return ticks_; }
+  // Before a call of the node: whether it is to be timed.
+  bool IsTimed(uint32_t node) {
+    return calls_.empty() || calls_[node].fetch_add(1, std::memory_order_relaxed) < most_;
   }
   // Before the step: its nodes' outputs are to be told, too.
   void TraceValues() { traces_values_ = true; }
@@ -111,13 +105,12 @@ class StepTrace {
   }
   // Takes what is in them. `values`: of all records together, in their order.
   void Add(std::vector<NodeRecord>* records, std::vector<ValueRecord>* values) EXCLUDES(mutex_);
+  // The step has ended: times are known. Called by whatever needs that; more calls do nothing.
+  void End() EXCLUDES(mutex_);
   // The step has ended. Leaves out as well what ended by then, as something else of it is not
   // known, and what is beyond the bound, which is exact from now on. Before all that takes.
   void LeaveOut(int64_t until_nanos) EXCLUDES(mutex_);
-  LeftOutRecords TakeLeftOut() EXCLUDES(mutex_) {
-    MutexLock lock(mutex_);
-    return std::exchange(left_out_, {});
-  }
+  LeftOutRecords TakeLeftOut() EXCLUDES(mutex_);
   std::vector<NodeRecord> TakeRecords() EXCLUDES(mutex_);
   std::vector<ValueRecord> TakeValues() EXCLUDES(mutex_);
   // What `watch` has of the calling thread, or why it has nothing.
@@ -145,13 +138,14 @@ class StepTrace {
   void NoteLeftOut(const NodeRecord& record) REQUIRES(mutex_);
 
   const SystemClock system_clock_;
-  const Clock* const clock_;
+  TickClock ticks_;
   const int64_t most_ = 0;
   std::vector<std::atomic<int64_t>> calls_;
   bool traces_values_ = false;
   bool traces_switches_ = false;
   int64_t most_bytes_ = INT64_MAX;
   Mutex mutex_;
+  bool ended_ GUARDED_BY(mutex_) = false;
   std::deque<Batch> batches_ GUARDED_BY(mutex_);  // oldest first
   int64_t bytes_ GUARDED_BY(mutex_) = 0;          // of all of them
   LeftOutRecords left_out_ GUARDED_BY(mutex_);

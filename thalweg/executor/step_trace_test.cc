@@ -7,6 +7,7 @@
 #include "thalweg/base/thread_pool.h"
 #include "thalweg/executor/executor.h"
 #include "thalweg/executor/test_program.h"
+#include "thalweg/testing/fake_clock.h"
 
 namespace thalweg {
 namespace {
@@ -29,7 +30,8 @@ void AddExecutions(StepTrace* trace, int first, int last, uint32_t outputs = 0) 
 }
 
 TEST(BoundedTraceTest, KeepsTheNewestAndCountsTheRest) {
-  StepTrace trace;
+  FakeClock clock;
+  StepTrace trace(&clock);
   trace.KeepNewest(10 * kRecordBytes + 5);
   for (int i = 0; i < 100; i += 4) AddExecutions(&trace, i, i + 4);
   trace.LeaveOut(LeftOutRecords::kNothing);
@@ -43,7 +45,8 @@ TEST(BoundedTraceTest, KeepsTheNewestAndCountsTheRest) {
 
 TEST(BoundedTraceTest, AllIsKeptWithinTheBound) {
   for (const bool is_bounded : {false, true}) {
-    StepTrace trace;
+    FakeClock clock;
+    StepTrace trace(&clock);
     if (is_bounded) trace.KeepNewest(100 * kRecordBytes);
     AddExecutions(&trace, 0, 100);
     trace.LeaveOut(LeftOutRecords::kNothing);
@@ -56,7 +59,8 @@ TEST(BoundedTraceTest, AllIsKeptWithinTheBound) {
 TEST(BoundedTraceTest, IsBoundedBeforeAnybodyTakesIt) {
   constexpr int64_t kMost = 4 * StepTrace::kBatchBytes;
   for (const int at_once : {1, 1000, 20'000}) {
-    StepTrace trace;
+    FakeClock clock;
+    StepTrace trace(&clock);
     trace.KeepNewest(kMost);
     for (int i = 0; i < 200'000; i += at_once) AddExecutions(&trace, i, i + at_once);
     const auto kept = static_cast<int64_t>(trace.TakeRecords().size());
@@ -66,7 +70,8 @@ TEST(BoundedTraceTest, IsBoundedBeforeAnybodyTakesIt) {
 }
 
 TEST(BoundedTraceTest, ValuesCountAndGoWithTheirExecutions) {
-  StepTrace trace;
+  FakeClock clock;
+  StepTrace trace(&clock);
   trace.KeepNewest(5 * (kRecordBytes + 2 * kValueBytes));
   for (int i = 0; i < 20; ++i) AddExecutions(&trace, i, i + 1, 2);
   trace.LeaveOut(16);  // something else is not known until then
@@ -79,7 +84,8 @@ TEST(BoundedTraceTest, ValuesCountAndGoWithTheirExecutions) {
 
 // What one thread handed over late may be older than what went.
 TEST(BoundedTraceTest, NothingIsLeftOfTheTimeOfWhichSomethingIsMissing) {
-  StepTrace trace;
+  FakeClock clock;
+  StepTrace trace(&clock);
   trace.KeepNewest(4 * kRecordBytes);
   AddExecutions(&trace, 50, 51);
   for (const int i : {10, 20, 60, 70}) AddExecutions(&trace, i, i + 1);

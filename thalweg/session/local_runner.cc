@@ -84,11 +84,6 @@ Result<std::unique_ptr<const std::vector<StepPartition>>> WithCopies(
   return std::unique_ptr<const std::vector<StepPartition>>(std::move(placed));
 }
 
-int64_t Nanos(const Clock& clock) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(clock.Now().time_since_epoch())
-      .count();
-}
-
 }  // namespace
 
 class LocalPreparedStep : public PreparedStep {
@@ -222,18 +217,19 @@ class LocalPreparedStep : public PreparedStep {
   }
 
   Status RunTraced(Executor::Step run, const StepRequest& request) {
+    StepStats& stats = *request.stats;
+    stats.step_id = request.step_id;
+    stats.start_wall_micros = environment_.clock().WallMicros();
     StepTrace trace(&environment_.clock());
+    stats.start_nanos = trace.ticks().begin_nanos();
     trace.TraceValues();
     trace.TraceSwitches();
     trace.KeepNewest(request.trace_bytes);
     run.trace = &trace;
-    TracedMemory memory(run, environment_.clock(), request.trace_bytes);
-    StepStats& stats = *request.stats;
-    stats.step_id = request.step_id;
-    stats.start_wall_micros = environment_.clock().WallMicros();
-    stats.start_nanos = Nanos(environment_.clock());
+    TracedMemory memory(run, trace.ticks(), request.trace_bytes);
     Status status = executor_->Run(run);
-    stats.end_nanos = Nanos(environment_.clock());
+    trace.End();
+    stats.end_nanos = trace.ticks().end_nanos();
     stats.traces.clear();
     for (const Device* device : devices_) stats.traces.push_back({device->full_name(), {}});
     trace.LeaveOut(memory.ForgottenUntil());

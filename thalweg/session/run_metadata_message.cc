@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "thalweg/graph/graph_proto.h"
@@ -31,7 +32,25 @@ class FieldWriter {
     }
     *to_++ = static_cast<char>(value);
   }
-  void Bytes(std::string_view bytes) { to_ = std::copy(bytes.begin(), bytes.end(), to_); }
+  // Most are short: no call for those.
+  [[gnu::always_inline]] void Bytes(std::string_view bytes) {
+    const size_t size = bytes.size();
+    if (size > 16) {
+      to_ = std::copy(bytes.begin(), bytes.end(), to_);
+      return;
+    }
+    // The first half and the last, which may overlap.
+    if (size >= 8) {
+      std::memcpy(to_, bytes.data(), 8);
+      std::memcpy(to_ + size - 8, bytes.data() + size - 8, 8);
+    } else if (size >= 4) {
+      std::memcpy(to_, bytes.data(), 4);
+      std::memcpy(to_ + size - 4, bytes.data() + size - 4, 4);
+    } else {
+      for (size_t i = 0; i < size; ++i) to_[i] = bytes[i];
+    }
+    to_ += size;
+  }
   void Length(uint32_t field, size_t size) {
     Varint(WireTag(field, WireType::kLengthDelimited));
     Varint(size);
@@ -107,17 +126,27 @@ void AddDevices(const Message& message, StepStats* stats) {
 void AppendNode(const NodeTrace& node, int64_t start_wall_micros, std::string* nodes) {
   namespace Exec = pb::NodeExecStats;
   constexpr std::string_view kIs = " = ";
-  constexpr size_t kNumbers = 160;  // and tags and lengths, at most
-  constexpr size_t kHead = 1 + 2;   // a tag and the length of all but very short and long ones
+  constexpr size_t kNumbers = 160;     // and tags and lengths, at most
+  constexpr size_t kFewNumbers = 40;   // usually
+  constexpr size_t kUsualNode = 1024;  // written beside the text and added: room there costs more
   const int64_t start_micros = start_wall_micros + node.start_nanos / 1000;
   const int64_t nanos = node.end_nanos - node.start_nanos;
+  const size_t texts =
+      2 * node.node.size() + node.op.size() + node.label.size() + node.fields.size();
   const size_t at = nodes->size();
-  nodes->resize(at + kNumbers + 2 * node.node.size() + node.op.size() + node.label.size() +
-                node.fields.size());
-  char* const begin = nodes->data() + at;
-  FieldWriter body(begin + kHead);
+  char usual[kUsualNode];
+  char* begin = usual;
+  if (kNumbers + texts > kUsualNode) {
+    nodes->resize(at + kNumbers + texts);
+    begin = nodes->data() + at;
+  }
+  // A tag and what the length will take, where that is as it looks.
+  const size_t guessed = 1 + VarintSize(kFewNumbers + texts);
+  FieldWriter body(begin + guessed);
   body.Text(Exec::kNodeName, node.node);
+  const char* const start = body.end() + 1;
   body.Number(Exec::kAllStartMicros, start_micros);
+  const std::string_view micros(start, static_cast<size_t>(body.end() - start));
   body.Number(Exec::kOpEndRelMicros, nanos / 1000);
   body.Number(Exec::kAllEndRelMicros, nanos / 1000);
   if (node.label.empty()) {
@@ -128,17 +157,24 @@ void AppendNode(const NodeTrace& node, int64_t start_wall_micros, std::string* n
   } else {
     body.Text(Exec::kTimelineLabel, node.label);
   }
-  body.Number(Exec::kScheduledMicros, start_micros);
+  if (start_micros != 0) {
+    body.Varint(WireTag(Exec::kScheduledMicros, WireType::kVarint));
+    body.Bytes(micros);
+  }
   body.Number(Exec::kThreadId, node.thread);
   body.Number(Exec::kAllStartNanos, start_wall_micros * 1000 + node.start_nanos);
   body.Number(Exec::kOpEndRelNanos, nanos);
   body.Number(Exec::kAllEndRelNanos, nanos);
   body.Bytes(node.fields);
-  const size_t size = static_cast<size_t>(body.end() - begin) - kHead;
+  const size_t size = static_cast<size_t>(body.end() - begin) - guessed;
   const size_t head = 1 + VarintSize(size);
-  if (head != kHead) std::memmove(begin + head, begin + kHead, size);
+  if (head != guessed) std::memmove(begin + head, begin + guessed, size);
   FieldWriter(begin).Length(pb::DeviceStepStats::kNodeStats, size);
-  nodes->resize(at + head + size);
+  if (begin == usual) {
+    nodes->append(usual, head + size);
+  } else {
+    nodes->resize(at + head + size);
+  }
 }
 
 std::string EncodeStepStats(StepStats stats) {

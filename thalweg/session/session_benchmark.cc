@@ -2,8 +2,10 @@
 // session_benchmark [SECONDS]: what one Run of a tiny step costs; nanoseconds a call, the median
 // of 9. session_benchmark soak [RUNS]: resident memory over many runs. session_benchmark compile
 // [NODES]: the first and the second Run of a chain. session_benchmark memory [MEGABYTES]: page
-// faults and peak of a chain with a branch.
+// faults and peak of a chain with a branch. session_benchmark trace [NODES]: processor time a node
+// of a chain of NoOps, untraced and traced, with the bytes of its RunMetadata.
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "thalweg/session/run_metadata_message.h"
 #include "thalweg/session/session_fixture.h"
 
 namespace thalweg {
@@ -104,6 +107,45 @@ void Memory(int64_t megabytes) {
   }
 }
 
+double ProcessorNow() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// In turns, so that what else the machine does meets both.
+void Traced(int nodes) {
+  constexpr int kSamples = 31, kSteps = 10;
+  SessionFixture f({.threads = 0});
+  Node* last = f.b.OpNode("NoOp", {}, {}, "n0");
+  for (int i = 1; i < nodes; ++i) {
+    last = f.b.WithControls({last}).OpNode("NoOp", {}, {}, StrCat("n", i));
+  }
+  const std::shared_ptr<Callable> call = *f.session->MakeCallable({{}, {}, {last}});
+  size_t bytes = 0;
+  const auto sample = [&](TraceLevel level) {
+    const double start = ProcessorNow();
+    for (int i = 0; i < kSteps; ++i) {
+      RunMetadata metadata;
+      CHECK(call->Run({.trace = level}, {}, {}, &metadata).ok());
+      if (level != TraceLevel::kNone) bytes = RunMetadataMessage(std::move(metadata))->size();
+    }
+    return (ProcessorNow() - start) * 1e9 / kSteps / nodes;
+  };
+  std::vector<double> untraced, traced;
+  for (int s = -1; s < kSamples; ++s) {
+    const double without = sample(TraceLevel::kNone), with = sample(TraceLevel::kFull);
+    if (s < 0) continue;
+    untraced.push_back(without);
+    traced.push_back(with);
+  }
+  std::sort(untraced.begin(), untraced.end());
+  std::sort(traced.begin(), traced.end());
+  std::printf("untraced %.1f ns a node (%.1f to %.1f), traced %.1f (%.1f to %.1f); %.1f bytes\n",
+              untraced[kSamples / 2], untraced[3], untraced[kSamples - 4], traced[kSamples / 2],
+              traced[3], traced[kSamples - 4], static_cast<double>(bytes) / nodes);
+}
+
 void Latency(double seconds) {
   SessionFixture f({.threads = 0});
   const Output x = f.Placeholder();
@@ -139,6 +181,8 @@ int main(int argc, char** argv) {
     thalweg::Compile(argc > 2 ? std::atoi(argv[2]) : 10'000);
   } else if (argc > 1 && std::strcmp(argv[1], "memory") == 0) {
     thalweg::Memory(argc > 2 ? std::atoll(argv[2]) : 100);
+  } else if (argc > 1 && std::strcmp(argv[1], "trace") == 0) {
+    thalweg::Traced(argc > 2 ? std::atoi(argv[2]) : 10'000);
   } else {
     thalweg::Latency(argc > 1 ? std::atof(argv[1]) : 1.0);
   }

@@ -2,8 +2,8 @@
 #include "thalweg/session/traced_memory.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "thalweg/proto/messages.h"
@@ -44,11 +44,15 @@ std::string MemoryName(const StepContext& context) {
   return name;
 }
 
-// The records' numbers, sorted by `less`; those that it holds equal in their order.
-template <class Less>
-std::vector<uint32_t> Sorted(const std::vector<NodeRecord>& records, const Less& less) {
-  std::vector<uint32_t> order(records.size());
-  std::iota(order.begin(), order.end(), 0);
+// The numbers of those records that are wanted, sorted by `less`; those that it holds equal in
+// their order.
+template <class Wants, class Less>
+std::vector<uint32_t> Sorted(const std::vector<NodeRecord>& records, const Wants& wants,
+                             const Less& less) {
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i < records.size(); ++i) {
+    if (wants(records[i])) order.push_back(i);
+  }
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     if (less(records[a], records[b])) return true;
     return !less(records[b], records[a]) && a < b;
@@ -58,11 +62,11 @@ std::vector<uint32_t> Sorted(const std::vector<NodeRecord>& records, const Less&
 
 }  // namespace
 
-TracedMemory::TracedMemory(const Executor::Step& run, const Clock& clock, int64_t bytes)
+TracedMemory::TracedMemory(const Executor::Step& run, const TickClock& ticks, int64_t bytes)
     : work_(run.work) {
   for (StepContext* const context : run.contexts) {
     lent_.push_back({context, context->allocator});
-    context->allocator = &Traced(*context->allocator, *context, clock, bytes);
+    context->allocator = &Traced(*context->allocator, *context, ticks, bytes);
   }
   if (work_ == nullptr) return;
   work_allocator_ = &work_->allocator();
@@ -77,11 +81,11 @@ TracedMemory::~TracedMemory() {
 }
 
 TracedAllocator& TracedMemory::Traced(Allocator& allocator, const StepContext& context,
-                                      const Clock& clock, int64_t bytes) {
+                                      const TickClock& ticks, int64_t bytes) {
   for (const Memory& memory : memories_) {
     if (&memory.allocator->inner() == &allocator) return *memory.allocator;
   }
-  memories_.push_back({MemoryName(context), TracedAllocator::Make(allocator, clock)});
+  memories_.push_back({MemoryName(context), TracedAllocator::Make(allocator, ticks)});
   memories_.back().allocator->KeepNewest(bytes);
   return *memories_.back().allocator;
 }
@@ -125,9 +129,13 @@ void TracedMemory::Finish(const std::vector<NodeRecord>& records, std::vector<Va
 
 // The node whose kernel asked for a block has it, in the call that had begun last.
 void TracedMemory::FindAllocating(const std::vector<NodeRecord>& records) {
-  const std::vector<uint32_t> calls = Sorted(records, [](const NodeRecord& a, const NodeRecord& b) {
-    return std::tie(a.node, a.start_nanos) < std::tie(b.node, b.start_nanos);
-  });
+  std::unordered_set<int> nodes;  // most allocate nothing
+  for (const Block& block : blocks_) nodes.insert(block.node);
+  const std::vector<uint32_t> calls = Sorted(
+      records, [&](const NodeRecord& record) { return nodes.contains(record.node); },
+      [](const NodeRecord& a, const NodeRecord& b) {
+        return std::tie(a.node, a.start_nanos) < std::tie(b.node, b.start_nanos);
+      });
   for (Block& block : blocks_) {
     const auto after =
         std::upper_bound(calls.begin(), calls.end(), block, [&](const Block& wanted, uint32_t r) {
@@ -146,15 +154,14 @@ void TracedMemory::FindOwners(const std::vector<NodeRecord>& records) {
   for (size_t r = 1; r < first_value.size(); ++r) {
     first_value[r] = first_value[r - 1] + records[r - 1].values;
   }
-  if (!values_.empty()) {
-    for (const uint32_t r : Sorted(records, [](const NodeRecord&a, const NodeRecord&b) {
-           return a.end_nanos < b.end_nanos;
-         })) {
-      for (size_t v = first_value[r]; v < first_value[r] + records[r].values; ++v) {
-        const size_t b = BlockAt(values_[v].block, records[r].end_nanos);
-        block_of_value_[v] = b;
-        if (b != kNone && blocks_[b].record == kNone) blocks_[b].record = r;
-      }
+  const std::vector<uint32_t> by_end = Sorted(
+      records, [](const NodeRecord& record) { return record.values != 0; },
+      [](const NodeRecord& a, const NodeRecord& b) { return a.end_nanos < b.end_nanos; });
+  for (const uint32_t r : by_end) {
+    for (size_t v = first_value[r]; v < first_value[r] + records[r].values; ++v) {
+      const size_t b = BlockAt(values_[v].block, records[r].end_nanos);
+      block_of_value_[v] = b;
+      if (b != kNone && blocks_[b].record == kNone) blocks_[b].record = r;
     }
   }
   for (size_t b = 0; b < blocks_.size(); ++b) {

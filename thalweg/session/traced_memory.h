@@ -2,15 +2,16 @@
 // TracedMemory: what the kernels of a traced step allocate, when it comes back, and what nodes put
 // out, as fields of their NodeExecStats.
 //
-//   TracedMemory memory(run, clock, 64 << 20);    // its contexts allocate through this from now on
+//   TracedMemory memory(run, trace.ticks(), 64 << 20);  // its contexts allocate through this now
 //   Status status = executor->Run(run);
+//   trace.End();
 //   memory.Finish(records, trace.TakeValues());
 //   for (const NodeRecord& record : records) memory.AppendFields(record, stats, &fields);
 //
 // The fields are TensorFlow's: `memory` with a record for each block that came and went, `output`,
 // `referenced_tensor` and `memory_stats`. A block belongs to the node whose kernel asked for it,
 // or, where that is not known, to the first that put it out; one of neither is left out.
-// Ownership: contexts, clock and records outlive it; it gives the contexts their allocators back.
+// Ownership: contexts, ticks and records outlive it; it gives the contexts their allocators back.
 // Threads: one.
 // Errors: none.
 #pragma once
@@ -31,14 +32,14 @@ namespace thalweg {
 class TracedMemory {
  public:
   // Of what kernels allocated and gave back about so many `bytes` of records are kept at most.
-  TracedMemory(const Executor::Step& run, const Clock& clock, int64_t bytes);
+  TracedMemory(const Executor::Step& run, const TickClock& ticks, int64_t bytes);
   TracedMemory(const TracedMemory&) = delete;
   TracedMemory& operator=(const TracedMemory&) = delete;
   ~TracedMemory();
 
   // What came back by then may not be known; TracedAllocator::kNothing: all is.
   int64_t ForgottenUntil() const;
-  // The step has ended. `values`: those of all records together.
+  // The step and its ticks have ended. `values`: those of all records together.
   void Finish(const std::vector<NodeRecord>& records, std::vector<ValueRecord> values);
   // For the records that Finish was given, each once, in their order.
   void AppendFields(const NodeRecord& record, const StepStats& stats, std::string* fields);
@@ -58,7 +59,7 @@ class TracedMemory {
     std::shared_ptr<TracedAllocator> allocator;
   };
 
-  TracedAllocator& Traced(Allocator& allocator, const StepContext& context, const Clock& clock,
+  TracedAllocator& Traced(Allocator& allocator, const StepContext& context, const TickClock& ticks,
                           int64_t bytes);
   void FindOwners(const std::vector<NodeRecord>& records);
   void FindAllocating(const std::vector<NodeRecord>& records);

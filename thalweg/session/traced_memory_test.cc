@@ -139,7 +139,7 @@ struct HandMadeStep {
       contexts[i].allocator = allocators[i];
       lent.push_back(&contexts[i]);
     }
-    memory = std::make_unique<TracedMemory>(Executor::Step{.contexts = lent}, clock, INT64_MAX);
+    memory = std::make_unique<TracedMemory>(Executor::Step{.contexts = lent}, ticks, INT64_MAX);
   }
   int64_t Now() {
     clock.Advance(std::chrono::microseconds(1));
@@ -171,6 +171,7 @@ struct HandMadeStep {
     return *std::move(told);
   }
   FakeClock clock;
+  TickClock ticks{clock};
   std::vector<StepContext> contexts;
   std::vector<StepContext*> lent;
   std::vector<NodeRecord> records;

@@ -9,10 +9,12 @@
 namespace thalweg {
 
 void TracedSwitches::AppendFields(const NodeRecord& record, std::string* fields) const {
-  if (record.has_no_thread) return;
+  if (record.has_no_thread || records_.by_thread.empty()) return;
   const auto found = records_.by_thread.find(record.thread);
   if (found == records_.by_thread.end()) return;
   const std::vector<ThreadSwitch>& all = found->second;
+  if (all.back().in_nanos <= record.start_nanos || all.front().out_nanos >= record.end_nanos)
+    return;
   auto each = std::partition_point(all.begin(), all.end(), [&](const ThreadSwitch& before) {
     return before.in_nanos <= record.start_nanos;
   });

@@ -2,23 +2,14 @@
 #include "thalweg/tensor/traced_allocator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "thalweg/tensor/block_bytes.h"
 
 namespace thalweg {
-namespace {
 
-int64_t NanosOf(const Clock& clock) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(clock.Now().time_since_epoch())
-      .count();
-}
-
-}  // namespace
-
-std::shared_ptr<TracedAllocator> TracedAllocator::Make(Allocator& inner, const Clock& clock) {
-  return {new TracedAllocator(inner, clock),
+std::shared_ptr<TracedAllocator> TracedAllocator::Make(Allocator& inner, const TickClock& ticks) {
+  return {new TracedAllocator(inner, ticks),
           [](TracedAllocator* allocator) { allocator->Release(); }};
 }
 
@@ -31,7 +22,7 @@ void* TracedAllocator::Allocate(size_t bytes) {
   if (block == nullptr) return nullptr;
   holders_.fetch_add(1, std::memory_order_relaxed);
   MutexLock lock(mutex_);
-  if (clock_ == nullptr) return block;
+  if (ticks_ == nullptr) return block;
   // To forget is to look through those that live, too: as seldom as there are many.
   if (made_.size() - live_.size() > std::max(most_ended_, live_.size())) [[unlikely]]
     Forget();
@@ -39,7 +30,7 @@ void* TracedAllocator::Allocate(size_t bytes) {
   made_.push_back({.block = block,
                    .bytes = static_cast<int64_t>(BlockBytes(inner_, bytes)),
                    .node = TracedNode::Current(),
-                   .start_nanos = NanosOf(*clock_),
+                   .start_nanos = ticks_->Now(),
                    .in_use = inner_.Stats().bytes_in_use});
   return block;
 }
@@ -48,7 +39,7 @@ void TracedAllocator::Deallocate(void* block, size_t bytes) {
   {
     MutexLock lock(mutex_);
     if (const auto live = live_.find(block); live != live_.end()) {
-      made_[live->second].end_nanos = NanosOf(*clock_);
+      made_[live->second].end_nanos = ticks_->Now();
       live_.erase(live);
     }
   }
@@ -80,10 +71,24 @@ void TracedAllocator::Forget() {
   made_.resize(kept);
 }
 
+int64_t TracedAllocator::ForgottenUntil() {
+  MutexLock lock(mutex_);
+  return forgotten_until_ == kNothing || ticks_ == nullptr ? forgotten_until_
+                                                           : ticks_->Nanos(forgotten_until_);
+}
+
 std::vector<TracedAllocation> TracedAllocator::Take() {
   MutexLock lock(mutex_);
-  clock_ = nullptr;
+  const TickClock* const ticks = std::exchange(ticks_, nullptr);
   live_.clear();
+  if (ticks == nullptr) return {};
+  if (forgotten_until_ != kNothing) forgotten_until_ = ticks->Nanos(forgotten_until_);
+  for (TracedAllocation& each : made_) {
+    each.start_nanos = ticks->Nanos(each.start_nanos);
+    if (each.end_nanos != TracedAllocation::kStillLives) {
+      each.end_nanos = ticks->Nanos(each.end_nanos);
+    }
+  }
   return std::exchange(made_, {});
 }
 

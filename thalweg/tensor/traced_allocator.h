@@ -2,18 +2,19 @@
 // TracedAllocator: passes every call on to another allocator and writes down, for one step, what
 // was given for which node and when it came back.
 //
-//   auto traced = TracedAllocator::Make(*allocator, clock);
+//   auto traced = TracedAllocator::Make(*allocator, ticks);
 //   {
 //     const TracedNode node(7);                 // what this thread allocates is node 7's
 //     void* const block = traced->Allocate(bytes);
 //     traced->Deallocate(block, bytes);
 //   }
+//   ticks.End();
 //   Use(traced->Take());                          // and nothing is written down any more
 //
 // A bounded one (KeepNewest) forgets the oldest of those that have come back; what lives stays.
 // What is charged without a block (HeapCharge) goes to the other allocator directly.
 // Ownership: lives until the last block that it gave has come back, after the step too; the other
-// allocator does so for the same blocks. The clock is not read after Take().
+// allocator does so for the same blocks. Ticks are not read after Take().
 // Threads: every member from any; TracedNode on the thread that made it.
 // Errors: as Allocator: null where the other has no room.
 #pragma once
@@ -24,8 +25,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "thalweg/base/clock.h"
 #include "thalweg/base/mutex.h"
+#include "thalweg/base/tick_clock.h"
 #include "thalweg/tensor/allocator.h"
 
 namespace thalweg {
@@ -42,7 +43,7 @@ struct TracedAllocation {
 
 class TracedAllocator final : public Allocator {
  public:
-  static std::shared_ptr<TracedAllocator> Make(Allocator& inner, const Clock& clock);
+  static std::shared_ptr<TracedAllocator> Make(Allocator& inner, const TickClock& ticks);
 
   void* Allocate(size_t bytes) override EXCLUDES(mutex_);
   void Deallocate(void* block, size_t bytes) override EXCLUDES(mutex_);
@@ -54,16 +55,14 @@ class TracedAllocator final : public Allocator {
   // bytes at most, or as many as that of those that live.
   void KeepNewest(int64_t bytes) EXCLUDES(mutex_);
   static constexpr int64_t kNothing = INT64_MIN;
-  // Blocks that came back later are there, with all that live; kNothing: all are.
-  int64_t ForgottenUntil() EXCLUDES(mutex_) {
-    MutexLock lock(mutex_);
-    return forgotten_until_;
-  }
-  // In the order in which they were made. Ends the tracing.
+  // When the ticks have ended. Blocks that came back later are there, with all that live; kNothing:
+  // all are.
+  int64_t ForgottenUntil() EXCLUDES(mutex_);
+  // In the order in which they were made, when the ticks have ended. Ends the tracing.
   std::vector<TracedAllocation> Take() EXCLUDES(mutex_);
 
  private:
-  TracedAllocator(Allocator& inner, const Clock& clock) : inner_(inner), clock_(&clock) {}
+  TracedAllocator(Allocator& inner, const TickClock& ticks) : inner_(inner), ticks_(&ticks) {}
   ~TracedAllocator() override = default;
   void Release();
   void Forget() REQUIRES(mutex_);
@@ -71,9 +70,9 @@ class TracedAllocator final : public Allocator {
   Allocator& inner_;
   std::atomic<int64_t> holders_{1};  // blocks, and whoever made it
   Mutex mutex_;
-  const Clock* clock_ GUARDED_BY(mutex_);  // null: the tracing has ended
+  const TickClock* ticks_ GUARDED_BY(mutex_);  // null: the tracing has ended
   size_t most_ended_ GUARDED_BY(mutex_) = SIZE_MAX;
-  int64_t forgotten_until_ GUARDED_BY(mutex_) = kNothing;
+  int64_t forgotten_until_ GUARDED_BY(mutex_) = kNothing;  // in ticks, as those of made_
   std::vector<TracedAllocation> made_ GUARDED_BY(mutex_);
   std::unordered_map<const void*, size_t> live_ GUARDED_BY(mutex_);  // numbers in made_
 };

@@ -23,7 +23,8 @@ int64_t Now(const Clock& clock) {
 TEST(TracedAllocatorTest, WhatIsMadeForWhichNodeAndWhenItGoes) {
   const AllocatorPtr host = MakeCpuAllocator(1 << 20);
   FakeClock clock;
-  const auto traced = TracedAllocator::Make(*host, clock);
+  const TickClock ticks(clock);
+  const auto traced = TracedAllocator::Make(*host, ticks);
   const int64_t begin = Now(clock);
   Tensor kept;
   {
@@ -57,7 +58,8 @@ TEST(TracedAllocatorTest, BlocksOutliveTheTraceAndTheAllocator) {
   Tensor kept;
   {
     FakeClock clock;
-    const auto traced = TracedAllocator::Make(*host, clock);
+    const TickClock ticks(clock);
+    const auto traced = TracedAllocator::Make(*host, ticks);
     kept = *Tensor::Allocate(*traced, DType::kFloat, Shape{2000});
     EXPECT_EQ(traced->Take().size(), 1u);
     const Tensor later = *Tensor::Allocate(*traced, DType::kFloat, Shape{2000});
@@ -72,7 +74,8 @@ TEST(TracedAllocatorTest, BlocksOutliveTheTraceAndTheAllocator) {
 TEST(TracedAllocatorTest, ABoundedOneForgetsTheOldest) {
   const AllocatorPtr host = MakeCpuAllocator(1 << 20);
   FakeClock clock;
-  const auto traced = TracedAllocator::Make(*host, clock);
+  const TickClock ticks(clock);
+  const auto traced = TracedAllocator::Make(*host, ticks);
   constexpr int64_t kMost = 8;
   traced->KeepNewest(kMost * static_cast<int64_t>(sizeof(TracedAllocation)));
   EXPECT_EQ(traced->ForgottenUntil(), TracedAllocator::kNothing);
@@ -104,7 +107,8 @@ TEST(TracedAllocatorTest, ABoundedOneForgetsTheOldest) {
 TEST(TracedAllocatorTest, ATinyBoundIsNoSearchForEachBlock) {
   const AllocatorPtr host = MakeCpuAllocator(1 << 20);
   const SystemClock clock;
-  const auto traced = TracedAllocator::Make(*host, clock);
+  const TickClock ticks(clock);
+  const auto traced = TracedAllocator::Make(*host, ticks);
   traced->KeepNewest(1);
   constexpr int kLive = 100;
   std::vector<void*> live;
@@ -120,7 +124,8 @@ TEST(TracedAllocatorTest, ATinyBoundIsNoSearchForEachBlock) {
 TEST(TracedAllocatorTest, LimitAndChargesAreTheOthers) {
   const AllocatorPtr host = MakeCpuAllocator(1 << 20);
   const SystemClock clock;
-  const auto traced = TracedAllocator::Make(*host, clock);
+  const TickClock ticks(clock);
+  const auto traced = TracedAllocator::Make(*host, ticks);
   EXPECT_EQ(traced->Allocate(2 << 20), nullptr);
   EXPECT_EQ(FindCharged(*traced), FindCharged(*host));
   HeapCharge charge;

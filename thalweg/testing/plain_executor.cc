@@ -2,7 +2,6 @@
 #include "thalweg/testing/plain_executor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
@@ -132,12 +131,6 @@ class PlainStep : public DoneSink {
   CondVar changed_;
   std::vector<Ended> ended_ GUARDED_BY(mutex_);
 };
-
-int64_t NowNanos() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // How many inputs of a Merge can arrive in an iteration.
 int PlainStep::Expected(int merge, bool first_iteration) const {
@@ -276,7 +269,7 @@ void PlainStep::RunKernel(const Ready& ready, NodeState& state) {
   running.context.Bind(&context_of(ready.node), TagOf(ready));
   running.context.SetBase(0, running.values.data());
   running.context.SetOperands(running.operands.data(), num_inputs, n.num_outputs);
-  running.start_nanos = args_.trace == nullptr ? 0 : NowNanos();
+  running.start_nanos = args_.trace == nullptr ? 0 : args_.trace->ticks().Now();
   try {
     if (AsyncKernel* async = n.kernel->AsAsync()) {
       async->ComputeAsync(running.context, Done(this, token));
@@ -292,9 +285,8 @@ void PlainStep::Finish(Running& running, Status status) {
   const ProgramNode& n = node(running.ready.node);
   if (args_.trace != nullptr) {
     records_.push_back({.node = running.ready.node,
-                        .tag = running.context.tag(),
                         .start_nanos = running.start_nanos,
-                        .end_nanos = NowNanos(),
+                        .end_nanos = args_.trace->ticks().Now(),
                         .has_no_thread = n.kernel->AsAsync() != nullptr});
   }
   const bool was_dead = State(*running.ready.iteration, running.ready.node).dead;
