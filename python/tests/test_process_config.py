@@ -92,10 +92,23 @@ def test_gpus_are_chosen_by_number(two_gpus):
     assert chosen.device_count["GPU"] == 1 and chosen.gpu_options.visible_device_list == "1"
     assert tf.config.experimental.get_visible_devices() == [CPU, GPUS[1]]
     tf.config.experimental.set_visible_devices([], "GPU")
-    assert chosen.device_count["GPU"] == 0 and chosen.gpu_options.visible_device_list == ""
+    chosen = session_module.default_config()
+    assert dict(chosen.device_count) == {"GPU": 0} and chosen.gpu_options.visible_device_list == ""
     assert tf.config.experimental.get_visible_devices("GPU") == []
     tf.config.experimental.set_visible_devices([CPU, *GPUS])
-    assert chosen.device_count["GPU"] == 2 and chosen.gpu_options.visible_device_list == "0,1"
+    assert session_module.default_config() is None
+    tf.config.experimental.set_visible_devices(GPUS[::-1], "GPU")
+    assert session_module.default_config().gpu_options.visible_device_list == "1,0"
+
+
+def test_what_is_taken_back_leaves_nothing():
+    """Sessions then have no ConfigProto again."""
+    for enabled in (True, False):
+        tf.config.set_soft_device_placement(enabled)
+        tf.config.optimizer.set_jit(enabled)
+        tf.config.threading.set_intra_op_parallelism_threads(int(enabled))
+        tf.config.experimental.set_virtual_device_configuration(CPU, [tf.config.experimental.VirtualDeviceConfiguration()] * (1 + enabled))
+        assert (session_module.default_config() is None) != enabled
 
 
 def test_a_gpu_with_less_memory(two_gpus):

@@ -5,13 +5,14 @@ Nothing chosen, they get none, as before.
 """
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from thalweg.graph import session
 from thalweg.messages import ConfigProto, OptimizerOptions, RewriterConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _POLICIES = ("explicit", "warn", "silent", "silent_for_int32")
 # Of set_experimental_options: those that a field of the same name turns on and off, and those that are a number there.
@@ -21,11 +22,15 @@ _TOGGLES = ("layout_optimizer", "constant_folding", "shape_optimization", "remap
 _VALUES = ("disable_model_pruning", "disable_meta_optimizer", "min_graph_nodes")
 
 
-def chosen() -> ConfigProto:
-    """The ConfigProto of later sessions, to be changed in place."""
-    if session.default_config() is None:
-        session.set_default_config(ConfigProto())
-    return session.default_config()
+@contextlib.contextmanager
+def choosing() -> Iterator[ConfigProto]:
+    """The ConfigProto of later sessions, to be changed; where nothing is left in it, they get none."""
+    config = ConfigProto.FromString(_read().SerializeToString())
+    yield config
+    for name in ("graph_options", "gpu_options"):
+        if config.HasField(name) and not getattr(config, name).SerializeToString():
+            config.ClearField(name)
+    session.set_default_config(config if config.SerializeToString() else None)
 
 
 def _read():
@@ -59,7 +64,8 @@ def set_soft_device_placement(enabled: bool) -> None:
     --------
     >>> tw.config.set_soft_device_placement(False)
     """
-    chosen().allow_soft_placement = bool(enabled)
+    with choosing() as config:
+        config.allow_soft_placement = bool(enabled)
 
 
 def get_intra_op_parallelism_threads() -> int:
@@ -89,7 +95,8 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
     --------
     >>> tw.config.threading.set_intra_op_parallelism_threads(0)
     """
-    chosen().intra_op_parallelism_threads = num_threads
+    with choosing() as config:
+        config.intra_op_parallelism_threads = num_threads
 
 
 def get_inter_op_parallelism_threads() -> int:
@@ -119,7 +126,8 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
     --------
     >>> tw.config.threading.set_inter_op_parallelism_threads(0)
     """
-    chosen().inter_op_parallelism_threads = num_threads
+    with choosing() as config:
+        config.inter_op_parallelism_threads = num_threads
 
 
 def get_jit() -> bool:
@@ -148,8 +156,11 @@ def set_jit(enabled: bool) -> None:
     --------
     >>> tw.config.optimizer.set_jit(False)
     """
-    level = OptimizerOptions.ON_1 if enabled else OptimizerOptions.OFF
-    chosen().graph_options.optimizer_options.global_jit_level = level
+    with choosing() as config:
+        if enabled:
+            config.graph_options.optimizer_options.global_jit_level = OptimizerOptions.ON_1
+        elif config.graph_options.HasField("optimizer_options"):
+            config.graph_options.ClearField("optimizer_options")
 
 
 def get_experimental_options() -> dict[str, bool | int]:
@@ -183,12 +194,12 @@ def set_experimental_options(options: Mapping[str, bool | int]) -> None:
     --------
     >>> tw.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
     """
-    rewriting = chosen().graph_options.rewrite_options
-    for name, value in options.items():
-        if name in _TOGGLES:
-            setattr(rewriting, name, RewriterConfig.ON if value else RewriterConfig.OFF)
-        elif name in _VALUES:
-            setattr(rewriting, name, value)
+    with choosing() as config:
+        for name, value in options.items():
+            if name in _TOGGLES:
+                setattr(config.graph_options.rewrite_options, name, RewriterConfig.ON if value else RewriterConfig.OFF)
+            elif name in _VALUES and value != getattr(_read().graph_options.rewrite_options, name):
+                setattr(config.graph_options.rewrite_options, name, value)
 
 
 def get_device_policy() -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from thalweg.config.choices import chosen
+from thalweg.config.choices import choosing
 from thalweg.graph.device_lib import list_local_devices
 from thalweg.graph.graph import Graph
 from thalweg.graph.session import Session
@@ -182,9 +182,15 @@ def set_visible_devices(devices: PhysicalDevice | Sequence[PhysicalDevice], devi
     _visible.update((kind, _of_type(devices, kind)) for kind in types)
     if "GPU" not in types:
         return
-    config, gpus = chosen(), _of_type(there, "GPU")
-    config.device_count["GPU"] = len(_visible["GPU"])
-    config.gpu_options.visible_device_list = ",".join(str(gpus.index(d)) for d in _visible["GPU"])
+    gpus = _of_type(there, "GPU")
+    with choosing() as config:
+        if _visible["GPU"] == gpus:  # as without a word
+            if config.HasField("gpu_options"):
+                config.gpu_options.ClearField("visible_device_list")
+            config.device_count.pop("GPU", None)
+            return
+        config.device_count["GPU"] = len(_visible["GPU"])
+        config.gpu_options.visible_device_list = ",".join(str(gpus.index(d)) for d in _visible["GPU"])
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool:
@@ -287,9 +293,13 @@ def set_virtual_device_configuration(device: PhysicalDevice, virtual_devices: Se
     if device.device_type == "CPU":
         if limits:
             raise ValueError("Setting memory limit on CPU virtual devices is currently not supported")
-        chosen().device_count["CPU"] = len(virtual)
+        with choosing() as config:
+            config.device_count.pop("CPU", None)
+            if len(virtual) > 1:
+                config.device_count["CPU"] = len(virtual)
     elif len(virtual) > 1:
         raise NotImplementedError(f"{device.name} cannot be taken for {len(virtual)} devices: only the CPU can")
     elif limits:
-        chosen().gpu_options.per_process_gpu_memory_fraction = min(1.0, limits[0] * 2**20 / memory)
+        with choosing() as config:
+            config.gpu_options.per_process_gpu_memory_fraction = min(1.0, limits[0] * 2**20 / memory)
     _virtual[device] = virtual
