@@ -74,29 +74,36 @@ def load(*folders):
     return results
 
 
-def roof(results):
-    """Median of all calibrations between the rows, by instruction set level."""
+def letters(results):
+    """{machine: " A"} where there are several, {machine: ""} else: what tells rows of one from those of another."""
+    machines = sorted({r["machine"] for r in results if r["name"] != "calibrate"})
+    return {machine: f" {chr(ord('A') + i)}" if len(machines) > 1 else "" for i, machine in enumerate(machines)}
+
+
+def roof(results, letter):
+    """Median of all calibrations between the rows, by machine and instruction set level."""
     levels, when = {}, {}
     for r in results:
         if r["name"] == "calibrate":
-            levels.setdefault(r["isa"], {}).setdefault(r["variant"], []).append(r["value"])
-            when.setdefault(r["isa"], set()).add(results_folder.measured(r))
-    for isa, found in levels.items():
+            key = letter[r["machine"]], r["isa"]
+            levels.setdefault(key, {}).setdefault(r["variant"], []).append(r["value"])
+            when.setdefault(key, set()).add(results_folder.measured(r))
+    for (machine, isa), found in sorted(levels.items(), key=lambda item: item[0][0]):
         low, high = min(found["fma"]), max(found["fma"])
-        yield (f"| {isa} | {statistics.median(found['fma']):.0f} ({low:.0f} to {high:.0f}) | "
-               f"{statistics.median(found['copy']):.1f} ({min(found['copy']):.1f} to {max(found['copy']):.1f}) | {', '.join(sorted(when[isa]))} |")
+        yield (f"| {isa}{machine} | {statistics.median(found['fma']):.0f} ({low:.0f} to {high:.0f}) | {statistics.median(found['copy']):.1f} "
+               f"({min(found['copy']):.1f} to {max(found['copy']):.1f}) | {', '.join(sorted(when[machine, isa]))} |")
 
 
 def peer_cell(result, label):
     return f"{label} {with_spread(result['peers'][label], result.get('peers_spread', {}).get(label))}: {verdict.show(verdict.of(result, label))}"
 
 
-def rows(results):
+def rows(results, letter):
     for r in sorted((r for r in results if r["peers"]), key=lambda r: (r["name"], r["variant"], r["threads"])):
         peers = sorted(r["peers"], key=lambda label: r["peers"][label])
         name = r["name"] if r["variant"] in ("", "python") else f"{r['name']} {r['variant']}"
         yield (f"| {name} | {r['threads']} | {with_spread(r['value'], r.get('spread'))} | {verdict.against_all(r)} | "
-               f"{'; '.join(peer_cell(r, label) for label in peers)} | {results_folder.measured(r)} |")
+               f"{'; '.join(peer_cell(r, label) for label in peers)} | {results_folder.measured(r)}{letter[r['machine']]} |")
 
 
 def headline(results):
@@ -131,18 +138,22 @@ def processor(results):
 def page(results, profiled=(), processor_times=()):
     cluster = [r for r in results if cluster_page.is_cluster(r)]
     results = [r for r in results if not cluster_page.is_cluster(r)]
-    machines = sorted({r["machine"] for r in results if r["name"] != "calibrate"})
-    results = [r for r in results if r["machine"] in machines]  # not the roofs of machines that measured clusters alone
+    letter = letters(results)
+    results = [r for r in results if r["machine"] in letter]  # not the roofs of machines that measured clusters alone
     yield HEAD
-    yield f"Machine: {'; '.join(machines)}.\n"
+    if len(letter) == 1:
+        yield f"Machine: {', '.join(letter)}.\n"
+    else:
+        yield "Machines, whose rows are not to be set beside each other's:\n"
+        yield "\n".join(f"-{at}: {machine}" for machine, at in letter.items()) + "\n"
     yield "| level | multiply-adds of one thread, GFLOP/s | copy, GB/s | measured |\n|---|---|---|---|"
-    yield from roof(results)
+    yield from roof(results, letter)
     yield f"\n{headline(results)}\n"
     if any("commit" not in r for r in results if r["peers"]):
         yield OLD.lstrip("\n")
     yield "| row | threads | step | beside all peers | peers, fastest first: time, ours / theirs by pairs / by medians | measured |"
     yield "|---|---|---|---|---|---|"
-    yield from rows(results)
+    yield from rows(results, letter)
     yield from cluster_page.section(cluster)
     if profiled:
         yield PROFILES

@@ -28,6 +28,17 @@ def test_losses_are_printed():
     assert "| avx2 | 70 (60 to 80) | 12.0 (12.0 to 12.0) | – |" in text
 
 
+def test_rows_of_several_machines_are_told_apart():
+    other = dict(ROW, name="gru", machine="a third one")
+    text = "\n".join(speed_page.page([dict(r, machine=machine, value=value) for machine, value in (("a machine", 80.), ("a third one", 50.))
+                                      for r in (dict(ROOF, variant="fma"), dict(ROOF, variant="copy"))] + [ROW, other]))
+    assert "- A: a machine\n- B: a third one\n" in text
+    assert "| avx2 A | 80 (80 to 80) |" in text and "| avx2 B | 50 (50 to 50) |" in text
+    mlp, = (line for line in text.split("\n") if line.startswith("| mlp |"))
+    gru, = (line for line in text.split("\n") if line.startswith("| gru |"))
+    assert mlp.endswith("| – A |") and gru.endswith("| – B |")
+
+
 def test_figures_that_do_not_agree_are_undecided_and_new_results_say_when_and_where():
     row = dict(ROW, peers={"torch": 0.0017}, ratios={"torch": 0.85}, pairs={"torch": [0.7, 0.8, 0.85, 0.9, 1.5]}, spread=[0.001, 0.003],
                peers_spread={"torch": [0.0015, 0.004]}, commit="7d40a6dabcde", date="2026-11-25 10:00 UTC")
