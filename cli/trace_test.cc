@@ -180,7 +180,7 @@ TEST_F(CommandFolder, TraceOfALoopThatIsLongerThanWhatIsKept) {
   const auto summary = nlohmann::json::parse(output.substr(output.find('{')));
   const auto kept = summary.at("nodes").get<int64_t>();
   EXPECT_GT(kept, 500);
-  EXPECT_LE(kept, 1000);  // of 40 bytes each
+  EXPECT_LE(kept, 1250);  // of 32 bytes each
   int64_t runs = 0;
   for (const auto& node : summary.at("left_out").at(0).at("nodes")) {
     runs += node.at("executions").get<int64_t>();

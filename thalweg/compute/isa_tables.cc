@@ -12,13 +12,13 @@
 
 namespace thalweg::compute {
 namespace sse4 {
-constexpr IsaLevel kLevel = IsaLevel::kSse4;
+[[maybe_unused]] constexpr IsaLevel kLevel = IsaLevel::kSse4;
 }
 namespace avx2 {
-constexpr IsaLevel kLevel = IsaLevel::kAvx2;
+[[maybe_unused]] constexpr IsaLevel kLevel = IsaLevel::kAvx2;
 }
 namespace avx512 {
-constexpr IsaLevel kLevel = IsaLevel::kAvx512;
+[[maybe_unused]] constexpr IsaLevel kLevel = IsaLevel::kAvx512;
 }
 namespace {
 
