@@ -65,7 +65,7 @@ Status RunSignature(const Model& model, size_t signature, const TwRunOptions* op
   } else {
     RunMetadata filled;
     RETURN_IF_ERROR(model.Run(signature, OptionsFor(options), inputs, fetched.span(), &filled));
-    ASSIGN_OR_RETURN(std::string message, RunMetadataMessage(filled));
+    ASSIGN_OR_RETURN(std::string message, RunMetadataMessage(std::move(filled)));
     *metadata = NewBuffer(std::move(message));
   }
   for (size_t i = 0; i < count; ++i) results[i] = NewTensor(std::move(fetched.span()[i]));

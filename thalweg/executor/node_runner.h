@@ -452,6 +452,7 @@ class NodeRunner : public Propagation<kParallel> {
           this->Emit(*current_, instr, true);
           break;
       }
+      if constexpr (kTrace) last_end_ = kNoTime;
     }
     return Outcome::kDone;
   }
@@ -509,6 +510,7 @@ class NodeRunner : public Propagation<kParallel> {
   }
 
   void MoveVariables(const LoopCode& loop) {
+    if constexpr (kTrace) last_end_ = kNoTime;
     if (loop.staging == kNone) {
       for (const LoopCode::Move& move : loop.moves) {
         Put(registers_[move.to], this->Consume(*current_, {move.from}));
@@ -592,8 +594,9 @@ class NodeRunner : public Propagation<kParallel> {
     next_record_ = records_.data() + used;
     records_end_ = records_.data() + records_.size();
   }
-  // What it hands over leaves no room.
+  // What it hands over leaves no room. Of switches the kernel keeps few.
   [[gnu::noinline]] void HandOver() {
+    if (watch_) trace_->AddSwitches(thread_, &*watch_);
     if (next_record_ == records_.data()) return;
     records_.resize(static_cast<size_t>(next_record_ - records_.data()));
     trace_->Add(&records_, &values_);

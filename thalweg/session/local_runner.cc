@@ -219,8 +219,8 @@ class LocalPreparedStep : public PreparedStep {
   Status RunTraced(Executor::Step run, const StepRequest& request) {
     StepStats& stats = *request.stats;
     stats.step_id = request.step_id;
-    stats.start_wall_micros = environment_.clock().WallMicros();
     StepTrace trace(&environment_.clock());
+    stats.start_wall_micros = environment_.clock().WallMicros();
     stats.start_nanos = trace.ticks().begin_nanos();
     trace.TraceValues();
     trace.TraceSwitches();

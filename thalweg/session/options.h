@@ -115,7 +115,7 @@ struct SessionOptions {
   int32_t inter_op_thread_pools = 1;
   // What a traced step may keep of each of these while it runs: executions of its nodes with their
   // outputs, blocks that came back, times without a processor. Its newest is kept, and the trace
-  // says what was left out. 100 million nodes that only run take 4 GB.
+  // says what was left out. 100 million nodes that only run take 3.2 GB.
   static constexpr int64_t kTraceBytes = int64_t{256} << 20;
   int64_t trace_bytes = kTraceBytes;
   // Compiled signatures kept; the least recently used goes first.

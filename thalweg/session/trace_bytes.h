@@ -14,8 +14,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace thalweg {
 
@@ -44,11 +45,12 @@ class TraceBytes {
     for (const std::string& piece : pieces_) out->append(piece);
   }
   void MoveTo(std::string* out) {
-    for (; !pieces_.empty(); pieces_.pop_front()) out->append(pieces_.front());
+    for (std::string& piece : pieces_) out->append(std::exchange(piece, {}));
+    pieces_.clear();
   }
 
  private:
-  std::deque<std::string> pieces_;
+  std::vector<std::string> pieces_;
 };
 
 }  // namespace thalweg

@@ -76,6 +76,8 @@ TracedMemory::TracedMemory(const Executor::Step& run, const TickClock& ticks, in
 }
 
 TracedMemory::~TracedMemory() {
+  // Blocks that live look at no ticks from here on, also where nobody came to Finish.
+  for (const Memory& memory : memories_) memory.allocator->Take();
   for (const Lent& lent : lent_) lent.context->allocator = lent.allocator;
   if (work_ != nullptr) work_->set_allocator(*work_allocator_);
 }

@@ -11,7 +11,8 @@
 namespace thalweg {
 namespace {
 
-// A quarter of a gigabyte, the most that a task keeps of a step, crosses a slow network in it.
+// What a task tells is some times what it keeps of a step (SessionOptions::trace_bytes): two
+// gigabytes of the usual quarter of one. What a network does not carry in this time is missing.
 constexpr StepTime kTracePatience = std::chrono::seconds(10);
 
 StepTime DeadlineOf(const CoordinateRequest& request, StepTime now) {
@@ -197,8 +198,8 @@ void StepCoordinator::Told(const Connection& connection, Tensor told) {
   CoordinatorState::Reaction reaction;
   {
     MutexLock lock(mutex_);
-    // Until then there is somebody who waits for it.
-    if (state_.closed() || !state_.awaits(which)) return;
+    // Until then there is somebody who waits, if not for it.
+    if (state_.closed() || has_told_[which]) return;
     request_.traces[which] = std::move(told);
     has_told_[which] = true;
     // Its answer may have overtaken it: a large tensor does not hold up what is sent behind it.

@@ -7,6 +7,8 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "thalweg/base/notification.h"
 #include "thalweg/base/thread.h"
@@ -81,6 +83,22 @@ TEST_F(CoordinatedTest, WhatIsNeverToldIsWaitedForAWhileOnly) {
   EXPECT_EQ(traces_[1].bytes(), 4U);
 }
 
+// Others still run, and the step with them.
+TEST_F(CoordinatedTest, WhatIsToldTooLateIsKeptAsLongAsTheStepLasts) {
+  step_.Done(Part(0), LongAgo());
+  Thread awaits("awaits", [this] { EXPECT_TRUE(step_.Await(clock_).ok()); });
+  std::vector<std::string> owed(parts_.size());
+  while (owed.size() == parts_.size()) {  // until it is given up, or the deadline ends all
+    owed.clear();
+    step_.AppendOwed(&owed);
+  }
+  step_.Told(Part(0), *Tensor::AllocateHost(DType::kUint8, {3}));
+  step_.Told(Part(1), Tensor());
+  step_.Done(Part(1), Now());
+  awaits.Join();
+  EXPECT_EQ(traces_[0].bytes(), 3U);
+}
+
 TEST_F(CoordinatedTest, WhoHasNotAnsweredIsWaitedFor) {
   step_.Done(Part(0), LongAgo());
   Thread awaits("awaits", [this] { EXPECT_EQ(step_.Await(clock_).code(), Code::kInternal); });
@@ -121,6 +139,9 @@ TEST_F(StepCoordinatorTest, WhatFindsNoRoomIsNotWaitedFor) {
   for (size_t i = 0; i < parts_.size(); ++i) {
     EXPECT_EQ(steps_.OnHead(Part(i), head).status().code(), Code::kResourceExhausted);
     steps_.OnControl(Part(i), Encode(DoneMessage{.step = id}).view());
+    for (const StepSnapshot& step : steps_.Describe()) {
+      EXPECT_EQ(step.asked.size(), parts_.size() - 1 - i) << "the end of this part is not awaited";
+    }
   }
   runs.Join();
   for (const Tensor& trace : traces_) EXPECT_TRUE(trace.empty());
