@@ -115,6 +115,15 @@ def test_a_gpu_with_less_memory(two_gpus):
     less = [tf.config.experimental.VirtualDeviceConfiguration(memory_limit=256)]
     tf.config.experimental.set_virtual_device_configuration(GPUS[0], less)
     assert session_module.default_config().gpu_options.per_process_gpu_memory_fraction == 0.25
+    whole = [tf.config.experimental.VirtualDeviceConfiguration()]
+    tf.config.experimental.set_virtual_device_configuration(GPUS[1], whole)
+    assert session_module.default_config().gpu_options.per_process_gpu_memory_fraction == 0.25
+    tf.config.experimental.set_virtual_device_configuration(GPUS[0], whole)
+    assert session_module.default_config() is None
+    for limit in (0, -5):
+        with pytest.raises(ValueError, match=f"must be above 0 megabytes, got {limit}"):
+            tf.config.experimental.set_virtual_device_configuration(GPUS[0], [tf.config.experimental.VirtualDeviceConfiguration(limit)])
+    assert session_module.default_config() is None and tf.config.experimental.get_virtual_device_configuration(GPUS[0]) == whole
     with pytest.raises(NotImplementedError, match="/physical_device:GPU:0 cannot be taken for 2 devices"):
         tf.config.experimental.set_virtual_device_configuration(GPUS[0], less * 2)
     assert two_gpus and not tf.config.experimental.get_memory_growth(GPUS[0])

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,6 +37,17 @@ class MappedFileTest : public ::testing::Test {
   }
   std::string Path(const std::string& name) const { return directory_.Path(name); }
   void Cut(off_t size) { ASSERT_EQ(truncate(Path("f").c_str(), size), 0); }
+  // Whether this process has memory for it.
+  static bool IsHere(const char* at) {
+    const auto page =
+        reinterpret_cast<uintptr_t>(at) / static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    uint64_t entry = 0;
+    const int pages = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    EXPECT_EQ(pread(pages, &entry, sizeof(entry), static_cast<off_t>(page * sizeof(entry))),
+              static_cast<ssize_t>(sizeof(entry)));
+    close(pages);
+    return (entry >> 63) != 0;
+  }
   static size_t Count(std::string_view bytes, char letter) {
     return static_cast<size_t>(std::count(bytes.begin(), bytes.end(), letter));
   }
@@ -58,10 +70,19 @@ TEST_F(MappedFileTest, WhatIsForgottenComesFromTheFileAgain) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const std::string_view bytes = file->bytes();
   EXPECT_EQ(Count(bytes, 'a'), kBytes);
-  file->Forget(bytes);
   file->Forget(bytes.substr(0, 0));
   file->Forget(bytes.substr(page / 2, page));  // no whole page
   file->Forget(bytes.substr(kBytes - 1));
+  EXPECT_TRUE(IsHere(bytes.data()));
+  EXPECT_TRUE(IsHere(bytes.data() + page));
+  EXPECT_TRUE(IsHere(bytes.data() + kBytes - 1));
+  file->Forget(bytes.substr(1, 2 * page));  // one
+  EXPECT_TRUE(IsHere(bytes.data()));
+  EXPECT_FALSE(IsHere(bytes.data() + page));
+  EXPECT_TRUE(IsHere(bytes.data() + 2 * page));
+  file->Forget(bytes);
+  EXPECT_FALSE(IsHere(bytes.data()));
+  EXPECT_FALSE(IsHere(bytes.data() + kBytes - 1));
   EXPECT_EQ(Count(bytes, 'a'), kBytes);
   EXPECT_TRUE(files_.Check().ok());
 }

@@ -16,6 +16,7 @@ namespace thalweg {
 namespace {
 
 constexpr std::chrono::milliseconds kCallsPatience{100};  // with a device, in all
+constexpr std::chrono::seconds kFirstCallPatience{2};     // with each kernel's first call
 constexpr double kLongCall = 2.5e-4;  // seconds, after which no larger one follows
 constexpr std::array<int64_t, 6> kSides = {64, 128, 256, 512, 1024, 2048};  // of the matrices
 constexpr int kEmptyCalls = 32;  // in a row, as one alone is hidden by the wait for it
@@ -45,6 +46,14 @@ class TimedCalls {
         clock_(clock),
         copies_(device, clock, Deadline::After(clock, kCallsPatience)) {}
 
+  // What a first call takes is seen no more: libraries that it loads, code that the driver compiles
+  // when it comes to run it.
+  Status CallFirst(Kernel& kernel, size_t inputs) {
+    ASSIGN_OR_RETURN(const Tensor x, Numbers(Shape{kSides[0], kSides[0]}));
+    RETURN_IF_ERROR(call_.Compute(kernel, std::vector<Tensor>(inputs, x), 1).status());
+    AwaitedCopies patient(device_, clock_, Deadline::After(clock_, kFirstCallPatience));
+    return patient.ToHost(x).status();
+  }
   Status Begin() {
     ASSIGN_OR_RETURN(one_, Numbers(Shape{1}));
     ASSIGN_OR_RETURN(wait_, Seconds([] { return OkStatus(); }));
@@ -124,6 +133,8 @@ Result<MeasuredRates::Processor> MeasureCompute(Device& device, const KernelRegi
   LoneCall call(device, compute::GetIsaTable(compute::BestIsaLevel()), cancellation);
   ASSIGN_OR_RETURN(const auto product, MakeKernel("MatMul", 2, device, kernels, builder, call));
   ASSIGN_OR_RETURN(const auto negation, MakeKernel("Neg", 1, device, kernels, builder, call));
+  RETURN_IF_ERROR(TimedCalls(device, call, clock).CallFirst(*product, 2));
+  RETURN_IF_ERROR(TimedCalls(device, call, clock).CallFirst(*negation, 1));
   TimedCalls timed(device, call, clock);
   RETURN_IF_ERROR(timed.Begin());
   MeasuredRates::Processor rates;

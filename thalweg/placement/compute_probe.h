@@ -7,11 +7,12 @@
 //                    MeasureCompute(device, kernels, ops, clock));
 //
 // Sizes grow until a call takes a quarter of a millisecond, or there is no memory or no time for
-// more. What is waited for is the device's queue; kernels are made first, which may compile them.
+// more. What is waited for is the device's queue. Kernels are made and called once before, which
+// may compile them and load libraries.
 // Ownership: borrows during the call; of a silent device see AwaitedCopies.
 // Threads: any.
 // Errors: NotFound or Unimplemented for a device without those kernels; theirs; DeadlineExceeded
-// for a device that is silent for 100 ms.
+// for a device that is silent for 100 ms, or for 2 s after a kernel's first call.
 #pragma once
 
 #include <memory>

@@ -9,6 +9,8 @@
 
 #include "thalweg/base/cgroup.h"
 #include "thalweg/base/deadline.h"
+#include "thalweg/base/str_cat.h"
+#include "thalweg/kernel/hardware.h"
 #include "thalweg/kernel/kernel_registry.h"
 #include "thalweg/machine/roof.h"
 #include "thalweg/placement/awaited_copies.h"
@@ -27,6 +29,10 @@ Result<Tensor> Zeros(Device& device, int64_t bytes) {
                    Tensor::Allocate(device.host_allocator(), DType::kUint8, Shape{bytes}));
   std::memset(tensor.mutable_raw_data(), 0, static_cast<size_t>(bytes));
   return tensor;
+}
+
+std::string KeyOf(const Device& device) {
+  return StrCat(device.full_name(), " ", HardwareOf(device));
 }
 
 }  // namespace
@@ -68,19 +74,19 @@ const MeasuredRates::Processor* DeviceProbe::ProcessorOf(int threads) {
 }
 
 const LinkModel* DeviceProbe::BusOf(Device& device) {
-  const auto kept = buses_.find(device.full_name());
+  const auto kept = buses_.find(KeyOf(device));
   if (kept != buses_.end()) return &kept->second;
   const Result<LinkModel> bus = MeasureBus(device, clock_);
   if (!bus.ok()) return nullptr;
-  return &(buses_[device.full_name()] = *bus);
+  return &(buses_[KeyOf(device)] = *bus);
 }
 
 const MeasuredRates::Processor* DeviceProbe::ComputeOf(Device& device) {
-  const auto kept = computed_.find(device.full_name());
+  const auto kept = computed_.find(KeyOf(device));
   if (kept != computed_.end()) return &kept->second;
   const Result<MeasuredRates::Processor> rates = MeasureCompute(device, kernels_, ops_, clock_);
   if (!rates.ok()) return nullptr;
-  return &(computed_[device.full_name()] = *rates);
+  return &(computed_[KeyOf(device)] = *rates);
 }
 
 void DeviceProbe::Measure(const std::vector<std::unique_ptr<Device>>& devices, int threads,

@@ -47,7 +47,7 @@ class DeviceProbe {
   const std::shared_ptr<const OpRegistry> ops_;
   Mutex mutex_;
   std::map<int, MeasuredRates::Processor> processors_ GUARDED_BY(mutex_);  // by threads
-  // By full name.
+  // By full name and hardware: environments of a process give one name to different cards.
   std::map<std::string, LinkModel> buses_ GUARDED_BY(mutex_);
   std::map<std::string, MeasuredRates::Processor> computed_ GUARDED_BY(mutex_);
 };

@@ -274,12 +274,12 @@ def set_virtual_device_configuration(device: PhysicalDevice, virtual_devices: Se
     ----------
     device : PhysicalDevice
     virtual_devices : list of VirtualDeviceConfiguration
-        For the CPU without memory limits; one for a GPU. A limit is that of every GPU.
+        For the CPU without memory limits; one for a GPU. The least limit is that of every GPU.
 
     Raises
     ------
     ValueError
-        For what is no device of this process, or a memory limit of a CPU.
+        For what is no device of this process, a memory limit of a CPU, or one that is not above 0.
     NotImplementedError
         For several devices of one GPU.
 
@@ -288,7 +288,8 @@ def set_virtual_device_configuration(device: PhysicalDevice, virtual_devices: Se
     >>> cpu = tw.config.experimental.list_physical_devices("CPU")[0]
     >>> tw.config.experimental.set_virtual_device_configuration(cpu, [tw.config.experimental.VirtualDeviceConfiguration()])
     """
-    virtual, memory = list(virtual_devices), _physical()[_known(device)].memory_limit
+    virtual, there = list(virtual_devices), _physical()
+    _known(device)
     limits = [v.memory_limit for v in virtual if v.memory_limit is not None]
     if device.device_type == "CPU":
         if limits:
@@ -299,7 +300,14 @@ def set_virtual_device_configuration(device: PhysicalDevice, virtual_devices: Se
                 config.device_count["CPU"] = len(virtual)
     elif len(virtual) > 1:
         raise NotImplementedError(f"{device.name} cannot be taken for {len(virtual)} devices: only the CPU can")
-    elif limits:
+    elif limits and limits[0] <= 0:
+        raise ValueError(f"a memory limit of {device.name} must be above 0 megabytes, got {limits[0]}")
+    else:
+        told = {**_virtual, device: virtual}
+        shares = [v.memory_limit * 2**20 / there[d].memory_limit for d in _of_type(told, "GPU") for v in told[d] if v.memory_limit is not None]
         with choosing() as config:
-            config.gpu_options.per_process_gpu_memory_fraction = min(1.0, limits[0] * 2**20 / memory)
+            if shares:
+                config.gpu_options.per_process_gpu_memory_fraction = min(1.0, *shares)
+            elif config.HasField("gpu_options"):
+                config.gpu_options.ClearField("per_process_gpu_memory_fraction")
     _virtual[device] = virtual

@@ -36,7 +36,7 @@ void AddEntry(uint32_t kind, const Entry& said, std::string* to) {
   AddWireText(kName, said.name, &entry);
   AddWireNumber(kFirst, said.first, &entry);
   AddWireNumber(kSecond, said.second, &entry);
-  if (said.third > 0) AddWireNumber(kThird, said.third, &entry);
+  AddWireNumber(kThird, said.third, &entry);
   AddWireText(kind, entry, to);
 }
 
