@@ -341,6 +341,44 @@ def test_nodes_around_a_loop_in_a_loop_are_named(where):
         first = tw.debugging.compare_runs(a, b, y).first
         assert first.op.name.startswith("outer/") and first.op.type == "Mul" and not first.outer and first.iteration == 1, str(first)
 
+@pytest.mark.parametrize("at", [(1, 0), (1, 2), (3, 1)])
+@pytest.mark.parametrize("where", ["before", "inner", "deep", "behind"])
+def test_iterations_of_branches_are_those_of_their_loops(where, at):
+    """A loop in a branch of a loop, with branches in branches: a node in one runs in some iterations, and the one that differs is told."""
+    def build(add):
+        def late(i, j, name):
+            is_it = tw.logical_and(tw.equal(i, at[0]), tw.equal(j, at[1]))
+            return tw.cast(is_it, tw.float32) * (add if name == where else 0.0)
+
+        def inner(i, j, h):
+            odd = tw.equal(tw.math.mod(j, 2), 1)
+            h = tw.add(h, late(i, j, "inner"), name="inner_sum")
+
+            def in_branch():
+                return tw.cond(tw.greater(i, 1), lambda: tw.add(h, late(i, j, "deep"), name="deep_sum"), lambda: h * 1.5)
+            return j + 1, tw.cond(odd, in_branch, lambda: h + 0.25)
+
+        def outer(i, h):
+            h = tw.add(h, late(i, at[1], "before"), name="before_sum")
+
+            def with_loop():
+                end = tw.while_loop(lambda j, h: j < 4, lambda j, h: inner(i, j, h), [0, h], name="inner", parallel_iterations=1)[1]
+                return tw.add(end, late(i, at[1], "behind"), name="behind_sum")
+            return i + 1, tw.cond(tw.equal(tw.math.mod(i, 2), 1), with_loop, lambda: h + 0.125)
+        return tw.identity(tw.while_loop(lambda i, h: i < 5, outer, [0, 1.0], name="outer", parallel_iterations=1)[1], name="out")
+    with tw.Graph().as_default() as other:
+        build(2.0)
+    y = build(0.0)
+    with tw.Session() as a, tw.Session(graph=other) as b:
+        first = tw.debugging.compare_runs(a, b, y).first
+    if where == "deep" and at != (3, 1):
+        assert first is None  # what differs is in a branch that is not taken
+    elif where in ("before", "behind"):
+        assert (first.iteration, first.outer) == (at[0], ()), str(first)
+    else:
+        (outer, iteration), = first.outer
+        assert "outer" in outer and (iteration, first.iteration) == at, str(first)
+
 
 def test_tolerances():
     with tw.Graph().as_default() as other:

@@ -185,6 +185,28 @@ def _is_of(asked, there):
     return all(getattr(asked, part) in (None, getattr(there, part)) for part in ("job", "replica", "task", "device_type", "device_index"))
 
 
+@dataclasses.dataclass(frozen=True)
+class _Choices:
+    """What decided about loops and branches in a step."""
+    guards: dict[Operation, frozenset[tuple[Tensor, int]]]  # the branches that have to be taken for an operation to run: predicate, side
+    went_on: dict[str, list[bool]]  # of each loop, each time that it was asked whether it goes on
+    said: dict[Tensor, list[bool]]  # by predicates, each time that they ran
+
+    def when(self, op: Operation, runs: int, loop: str) -> list[int] | None:
+        """At which of the times that its loop was asked an operation ran, which ran so often; None where that cannot be told."""
+        asked = self.went_on.get(loop, [])
+        # Nodes of the condition run once more than those of the body.
+        ran = [i for i, does in enumerate(asked) if does or runs == len(asked)]
+        for predicate, side in self.guards[op]:
+            said = self.said.get(predicate, [])
+            told = self.when(predicate.op, len(said), loop)
+            if told is None:
+                return None
+            taken = {i for i, value in zip(told, said) if value == side}
+            ran = [i for i in ran if i in taken]
+        return ran if len(ran) == runs else None
+
+
 class _Comparison:
     def __init__(self, a: Session, b: Session, fetches: Fetches, feed_dict: FeedDict | None,
                  options: tuple[RunOptions | None, RunOptions | None], tolerances: tuple[float | None, float | None],
@@ -425,8 +447,7 @@ class _Comparison:
         return loops[0][:1] if loops else ()
 
     def _in_body(self, inside):
-        """(tensor, iterations of the loops around it, difference) of what differs first in a loop or branch; None where a branch in a loop in it
-        hides that."""
+        """(tensor, iterations of the loops around it, difference) of what differs first in a loop or branch; None where that cannot be told."""
         place = {one: i for i, one in enumerate(self._body_order(inside))}
         recorders = Recorder(self.a.session), Recorder(self.b.session)
         ops = [one for one in place if steps.can_be_looked_at(one) and one.type != "Const"]
@@ -442,39 +463,61 @@ class _Comparison:
                     found[x], runs[x] = apart, len(values)
         if not found:
             return None
-        is_nested = any(len(self.around[x.op]) > 1 and not steps.may_overtake(self.around[x.op]) for x in found)
-        conditions = self._conditions(recorders[0], inside) if is_nested else {}
+        guards = self._guards(place)
+        is_counted = {x: bool(self.around[x.op]) and not steps.may_overtake(self.around[x.op]) and (len(self.around[x.op]) > 1 or bool(guards[x.op]))
+                      for x in found}
+        choices = self._choices(recorders[0], inside, guards) if any(is_counted.values()) else _Choices(guards, {}, {})
         begins = {steps.frame_of(one): place[one] for one in sorted(place, key=place.__getitem__, reverse=True) if one.type.endswith("Enter")}
-        moments = {x: self._moment(x, found[x][0][0], runs[x], {x.op: place[x.op], **begins}, conditions) for x in found}
+        moments = {x: self._moment(x, found[x][0][0], runs[x], {x.op: place[x.op], **begins}, choices) if is_counted[x]
+                   else (found[x][0][0], place[x.op]) for x in found}
         if None in moments.values():
             return None
         x = min(self._surely_first(found) or found, key=moments.__getitem__)
         return (x, moments[x][:-1:2], found[x][0][1])
 
-    def _conditions(self, recorder, inside):
-        """Whether each of the loops went on, each time that it was asked: {name of the loop: [bool]}."""
-        asked = {steps.frame_of(self.around[one][-1]): one.inputs[0] for one in inside if one.type == "LoopCond" and self.around[one]}
-        told = self._told(recorder, self.a, {x.op for x in asked.values() if steps.can_be_looked_at(x.op)})
-        self.runs += 1
-        return {name: [bool(value) for value in told[x.name]] for name, x in asked.items() if x.name in told}
+    def _guards(self, order):
+        """{operation: the branches, (predicate, side), that have to be taken for it to run}, each in its own loop; `order` has sources first."""
+        guards: dict[Operation, frozenset[tuple[Tensor, int]]] = {}
 
-    def _moment(self, x, index, runs, place, conditions):
+        def through(x):
+            if x.op.type.endswith("Enter"):
+                return frozenset()
+            is_of_branch = x.op.type.endswith("Switch") and x.op.inputs[1].op.type != "LoopCond"
+            return guards.get(x.op, frozenset()) | ({(x.op.inputs[1], x.value_index)} if is_of_branch else set())
+
+        for op in order:
+            before = [through(x) for x in op.inputs]
+            if op.type.endswith("Merge"):
+                loops_back = any(x.op.type.endswith("NextIteration") for x in op.inputs)
+                guards[op] = frozenset() if loops_back else frozenset.intersection(*before)
+            elif op.type.endswith("Exit"):
+                merge = op.inputs[0].op.inputs[0].op
+                guards[op] = frozenset().union(*(guards.get(x.op, frozenset()) for x in merge.inputs if x.op.type.endswith("Enter")))
+            else:
+                guards[op] = frozenset().union(*before, *(guards.get(one, frozenset()) for one in op.control_inputs))
+        return guards
+
+    def _choices(self, recorder, inside, guards):
+        asked = {steps.frame_of(self.around[one][-1]): one.inputs[0] for one in inside if one.type == "LoopCond" and self.around[one]}
+        predicates = {x for all_of_one in guards.values() for x, _ in all_of_one}
+        told = self._told(recorder, self.a, {x.op for x in (*asked.values(), *predicates) if steps.can_be_looked_at(x.op)})
+        self.runs += 1
+        said = {x: [bool(value) for value in told[x.name]] for x in (*asked.values(), *predicates) if x.name in told}
+        return _Choices(guards, {name: said[x] for name, x in asked.items() if x in said}, said)
+
+    def _moment(self, x, index, runs, place, choices):
         """When a node ran for that time of all its runs: (iteration, place) of each loop around it, the outermost first, its own place last. None
-        where a node in a branch of a loop does not tell."""
-        around = self.around[x.op]
-        if len(around) < 2 or steps.may_overtake(around):
-            return (index, place[x.op])
-        moment = (place[x.op],)
-        for enter in reversed(around):
-            went_on = conditions.get(steps.frame_of(enter), [])
-            # Nodes of the condition run once more than those of the body.
-            ran = [i for i, does in enumerate(went_on) if does or runs == len(went_on)]
-            if runs != len(ran):
+        where that cannot be told."""
+        moment, op = (place[x.op],), x.op
+        for enter in reversed(self.around[x.op]):
+            loop = steps.frame_of(enter)
+            ran = choices.when(op, runs, loop)
+            if ran is None:
                 return None
-            ends = [i for i, does in enumerate(went_on) if not does]
+            ends = [i for i, does in enumerate(choices.went_on[loop]) if not does]
             asked = ran[index]
-            index, runs = sum(end < asked for end in ends), len(ends)  # of the loop as a whole, in the one around it
-            moment = (place[steps.frame_of(enter)], asked - (ends[index - 1] + 1 if index > 0 else 0), *moment)
+            index, runs, op = sum(end < asked for end in ends), len(ends), enter  # of the loop as a whole, in the one around it
+            moment = (place[loop], asked - (ends[index - 1] + 1 if index > 0 else 0), *moment)
         return moment[1:]
 
     def _surely_first(self, found):
