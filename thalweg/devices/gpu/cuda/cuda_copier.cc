@@ -106,7 +106,10 @@ int CudaCopier::Do(const Job& job) {
   if (error == cu::kSuccess) error = cuda.StreamWaitEvent(stream_, job.after, 0);
   cuda.EventDestroy(job.after);
   if (error != cu::kSuccess) return error;
-  return job.copy.to_device ? ToDevice(job.copy) : ToHost(job.copy);
+  error = job.copy.to_device ? ToDevice(job.copy) : ToHost(job.copy);
+  // What was queued before the failure may be on its way, and nobody holds its memory from here on.
+  if (error != cu::kSuccess) cuda.StreamSynchronize(stream_);
+  return error;
 }
 
 // A part is emptied while the card fills the next.
