@@ -133,8 +133,11 @@ class NodeRunner : public Propagation<kParallel> {
     this->DrainSections();
     if constexpr (kTrace) {
       // Behind Leave() the step, and with it the trace, may be over, unless this thread has more.
-      if (ready_.empty() && kept_.iteration == nullptr) HandOver();
-      if (watch_) trace_->AddSwitches(thread_, &*watch_);
+      if (ready_.empty() && kept_.iteration == nullptr) {
+        HandOver();
+      } else {
+        HandOverSwitches();
+      }
     }
     Iteration& iteration = *std::exchange(current_, nullptr);
     this->Leave(iteration, ended - gained_);
@@ -594,9 +597,13 @@ class NodeRunner : public Propagation<kParallel> {
     next_record_ = records_.data() + used;
     records_end_ = records_.data() + records_.size();
   }
-  // What it hands over leaves no room. Of switches the kernel keeps few.
-  [[gnu::noinline]] void HandOver() {
+  // The kernel keeps few.
+  void HandOverSwitches() {
     if (watch_) trace_->AddSwitches(thread_, &*watch_);
+  }
+  // What it hands over leaves no room.
+  [[gnu::noinline]] void HandOver() {
+    HandOverSwitches();
     if (next_record_ == records_.data()) return;
     records_.resize(static_cast<size_t>(next_record_ - records_.data()));
     trace_->Add(&records_, &values_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // StepTrace: which node ran when, on which thread, in one step. Given to Executor::Run by who wants
-// to know. Without a clock of its own it uses the system's. While the step runs, times are ticks of
-// a TickClock. One that wants to know what nodes cost
-// times the first calls of each and counts the others: a loop of millions leaves no more behind.
+// to know. Without a clock of its own it uses the system's; while the step runs, times are ticks of
+// a TickClock. One that wants to know what nodes cost times the first calls of each and counts the
+// others: a loop of millions leaves no more behind.
 // One that wants to know what holds memory is told what nodes put out, too (TraceValues), one that
 // wants to know who waited when its threads had no processor (TraceSwitches). One that is bounded
 // (KeepNewest) keeps the end of a long step, and tells how much came before.

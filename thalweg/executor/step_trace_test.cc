@@ -134,7 +134,10 @@ TEST(BoundedTraceTest, ALongLoopIsBoundedWhileItRuns) {
       EXPECT_GE(seen, kMost);
       EXPECT_LT(seen, kMost + 4 * StepTrace::kBatchBytes);
       trace.LeaveOut(LeftOutRecords::kNothing);
-      std::vector<int64_t> runs = trace.TakeLeftOut().by_node;
+      LeftOutRecords left_out = trace.TakeLeftOut();
+      EXPECT_GE(left_out.until_nanos, trace.ticks().begin_nanos());
+      EXPECT_LE(left_out.until_nanos, trace.ticks().end_nanos());
+      std::vector<int64_t>& runs = left_out.by_node;
       const std::vector<NodeRecord> kept = trace.TakeRecords();
       EXPECT_EQ(static_cast<int64_t>(kept.size()), kMost / kRecordBytes);
       runs.resize(harness.executor().program().nodes.size());

@@ -488,7 +488,7 @@ Result<PlacementExplanation> ConstraintPlacer::Explain(const Graph& graph, const
   if (by_cost && is_costed && reach == Reach::kDevice) {
     why.reasons.emplace_back(
         "what keeps state is not placed by cost: the first device that can run it, and no "
-        "accelerator that was measured to be no faster than its host");
+        "accelerator that was measured to be less than twice as fast as its host");
   } else if (by_cost && is_costed && reach == Reach::kTask) {
     why.reasons.emplace_back("what is not the same on every task is not sent to another by cost");
   } else if (by_cost && !is_costed && choice->why.empty()) {

@@ -6,11 +6,11 @@
 //
 // ConstraintPlacer: of the devices that have a kernel for every node of a colocation group and meet
 // the constraints of all of them, one by placement_method.h; by cost that is not said of state,
-// which goes to the preferred one: no accelerator that was measured to be no faster than its host.
-// What becomes of a constraint that leaves none is placement_rule.h's. Groups are those of the
-// whole user graph, so a variable stands where its updates can run, also those of later steps; once
-// placed, state stays where it is. Nodes of a group that no device can run are nobody's concern
-// until a step needs them.
+// which goes to the preferred one: no accelerator that was measured to be less than twice as fast
+// as its host. What becomes of a constraint that leaves none is placement_rule.h's. Groups are
+// those of the whole user graph, so a variable stands where its updates can run, also those of
+// later steps; once placed, state stays where it is. Nodes of a group that no device can run are
+// nobody's concern until a step needs them.
 // Ownership: devices, registry and log outlive a placer, which points at nodes of the user's graph,
 // too.
 // Threads: all calls from any thread.

@@ -12,8 +12,8 @@
 // Ownership: clock and kernels outlive it; devices are used during a call only. A device that does
 // not answer keeps what its answer needs.
 // Threads: any; one measures at a time, the others wait for it.
-// Errors: none: what cannot be measured, within 100 ms of a device's bus and of its kernels each,
-// is not there, and is tried again by the next who asks.
+// Errors: none: what cannot be measured, within 100 ms of a device's bus and of its kernels each
+// (2 s of a kernel's first call), is not there, and is tried again by the next who asks.
 #pragma once
 
 #include <map>

@@ -17,8 +17,7 @@ std::string Scaled(double value, const char* unit) {
   return text;
 }
 
-}  // namespace
-
+// All of OpRole that an operation is.
 uint8_t OpRolesOf(std::string_view op) {
   uint8_t roles = 0;
   if (op.find("Dequeue") != std::string_view::npos) roles |= kTakesInput | kDequeues;
@@ -30,6 +29,8 @@ uint8_t OpRolesOf(std::string_view op) {
   if (op.find("Enqueue") != std::string_view::npos) roles |= kEnqueues;
   return roles;
 }
+
+}  // namespace
 
 uint32_t TraceTexts::Add(std::string_view text) {
   const auto found = numbers_.find(text);

@@ -34,7 +34,6 @@ enum OpRole : uint8_t {
   kDequeues = 2,    // of these, from a queue
   kEnqueues = 4,
 };
-uint8_t OpRolesOf(std::string_view op);
 
 // Texts with a number each: most of a trace is the same names again.
 class TraceTexts {

@@ -64,8 +64,8 @@ def _physical():
     return devices
 
 
-def _known(device):
-    if device not in _physical():
+def _known(device, there=None):
+    if device not in (_physical() if there is None else there):
         raise ValueError("Unrecognized device: %s" % (repr(device),))
     return device
 
@@ -174,8 +174,7 @@ def set_visible_devices(devices: PhysicalDevice | Sequence[PhysicalDevice], devi
     devices = [devices] if isinstance(devices, PhysicalDevice) else list(devices)
     there = _physical()
     for device in devices:
-        if device not in _of_type(there, device_type):
-            raise ValueError("Unrecognized device: %s" % (repr(device),))
+        _known(device, _of_type(there, device_type))
     types = {d.device_type for d in there} | {"GPU"} if device_type is None else {device_type}
     if "CPU" in types and not any(d.device_type == "CPU" for d in devices):
         raise ValueError("a session needs its CPU: it cannot be hidden")
@@ -289,7 +288,7 @@ def set_virtual_device_configuration(device: PhysicalDevice, virtual_devices: Se
     >>> tw.config.experimental.set_virtual_device_configuration(cpu, [tw.config.experimental.VirtualDeviceConfiguration()])
     """
     virtual, there = list(virtual_devices), _physical()
-    _known(device)
+    _known(device, there)
     limits = [v.memory_limit for v in virtual if v.memory_limit is not None]
     if device.device_type == "CPU":
         if limits:

@@ -197,7 +197,7 @@ class _Choices:
         asked = self.went_on.get(loop, [])
         # Nodes of the condition run once more than those of the body.
         ran = [i for i, does in enumerate(asked) if does or runs == len(asked)]
-        for predicate, side in self.guards[op]:
+        for predicate, side in self.guards.get(op, ()):
             said = self.said.get(predicate, [])
             told = self.when(predicate.op, len(said), loop)
             if told is None:
