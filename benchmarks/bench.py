@@ -94,9 +94,6 @@ def programs_of(row, with_peers):
     return ours, peers
 
 
-AGREE = 1e-3  # how far first results of engines may differ, as a part of the largest of their list
-
-
 def difference(ours, theirs):
     """How far first results, a list for each array, differ, as a part of the largest of ours in a list."""
     if [*map(len, ours)] != [*map(len, theirs)]:
@@ -110,14 +107,14 @@ def difference(ours, theirs):
     return max(parts)
 
 
-def compare_first(program, peer):
+def compare_first(program, peer, agree):
     """A peer whose first results are not ours does other work: it gives no figure. Rows without `first` are not compared."""
     if program.trouble or peer.trouble or not (program.has("first") and peer.has("first")):
         return
     [ours], [theirs] = program.results[0].values(), peer.results[0].values()
     found = difference(ours["first"], theirs["first"])
-    if found > AGREE:
-        peer.trouble = f"its first results differ from ours by {found:.2g} of the largest beside them, {AGREE:g} is allowed"
+    if found > agree:
+        peer.trouble = f"its first results differ from ours by {found:.2g} of the largest beside them, {agree:g} is allowed"
 
 
 def time_row(row, threads, options):
@@ -127,7 +124,7 @@ def time_row(row, threads, options):
         for program in ours + peers:
             program.run(threads, options.seconds)
     for peer in peers:
-        compare_first(ours[0], peer)
+        compare_first(ours[0], peer, row.agree)
     for program in ours + peers:
         if program.trouble:
             print(f"  {row.name}: {program.label}: no figure: {program.trouble}", flush=True)

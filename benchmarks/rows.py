@@ -4,8 +4,9 @@ import collections
 import os
 import sys
 
-# items: nodes, calls or iterations in a step; goal: seconds that our first program should take at most, where there is one
-Row = collections.namedtuple("Row", "name items ours peers goal", defaults=[None])
+# items: nodes, calls or iterations in a step; goal: seconds that our first program should take at most, where there is one;
+# agree: how far first results of engines may differ, as a part of the largest of their list
+Row = collections.namedtuple("Row", "name items ours peers goal agree", defaults=[None, 1e-3])
 
 PYTHON = ("python", [sys.executable, "{root}/benchmarks/thalweg_.py"], "")
 CPP = ("c++", ["{root}/build/release/bin/workloads_benchmark"], "")
@@ -21,6 +22,9 @@ NETS = [("tensorflow-2.21", "tf_nets.py", ""), *((f"torch {variant}".strip(), "t
         ("jax", "jax_nets.py", "")]
 NETS_SCRIPT, NETS_LAST = ("torch script", "torch_nets.py", "script"), ("torch channels_last", "torch_nets.py", "channels_last")
 SERVED = [*NETS, NETS_SCRIPT, ("onnxruntime", "ort_nets.py", ""), OPENVINO]
+# Rows of peers/int8.py. Engines round the same reals to 8 bits at other places, and each rounding is half a level of 127 or 255; in
+# the deeper net, whose ranges follow from the values, that comes to more.
+RESNET_AGREE, BERT_AGREE = 0.03, 0.1
 CHANNELS = [(variant, ["{root}/build/release/bin/channel_benchmark"], variant)
             for variant in ("shm", "shm_copy", "unix", "tcp", "raw_unix", "raw_tcp")]  # raw: sockets without a channel
 UCX_BENCHMARK = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "ucx", "bin", "channel_benchmark")
@@ -83,6 +87,10 @@ ROWS = [
     Row("mlp_infer_b1", 1, [PYTHON], [*ALL, ORT, OPENVINO]),
     Row("mlp_infer_b128", 1, [PYTHON], [*ALL, ORT, OPENVINO]),
     *(Row(f"bert_infer_{batch}", 1, [PYTHON], SERVED) for batch in ("b1", "b8")),
+    Row("int8_resnet50", 1, ours("", "unfused"), [
+        ("tensorflow-2.21 unfused", "tf_int8.py", "unfused"), ("torch", "torch_int8.py", ""), ("onnxruntime", "ort_int8.py", ""),
+        OPENVINO, ("openvino unrounded", "ov_.py", "unrounded")], agree=RESNET_AGREE),
+    Row("int8_bert", 1, [PYTHON], [("torch", "torch_int8.py", ""), ("onnxruntime", "ort_int8.py", ""), OPENVINO], agree=BERT_AGREE),
     *(Row(f"{net}_infer_b1", 1, [PYTHON], [*SERVED, NETS_LAST]) for net in ("vit", "unet")),
     Row("gpt2_decode", 16, [PYTHON], [*NETS, NETS_SCRIPT]),
     *(Row(name, 1, [PYTHON], NETS) for name in ("gru", "seq2seq", "embedding_1M", "conv3d")),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our side of benchmarks/peers/workloads.md, through the Python package: thalweg_.py WORKLOAD --threads N --seconds S
 
-Rows that TensorFlow has too are its own programs, peers/tf1.py and tf_nets.py, with our package in its place: the same lines build
-both graphs.
+Rows that TensorFlow has too are its own programs, peers/tf1.py, tf_nets.py and tf_int8.py, with our package in its place: the same
+lines build both graphs.
 Rows without a peer are below. Prints the line that the peers' scripts print.
 """
 import os
@@ -13,9 +13,10 @@ import threading
 PEERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers")
 sys.path.insert(0, PEERS)
 import common
-import nets
 
 a = common.options()
+import int8
+import nets
 import numpy as np
 import thalweg as tf
 from thalweg.control.functions import Defun
@@ -206,7 +207,7 @@ def compile_functions():
 
 
 def as_tensorflow():
-    """The row of peers/tf1.py or peers/tf_nets.py, run by us."""
+    """The row of peers/tf1.py, peers/tf_nets.py or peers/tf_int8.py, run by us."""
     for name in ("tensorflow", "tensorflow.compat", "tensorflow.compat.v1"):
         sys.modules[name] = tf
     emit = common.emit
@@ -217,7 +218,8 @@ def as_tensorflow():
                                                "peak_bytes": recorder.planned_peak()}
         emit(a, "thalweg", tf.__version__, times, **more, **kernels)
     common.emit = ours
-    runpy.run_path(os.path.join(PEERS, "tf_nets.py" if a.workload in nets.NAMES else "tf1.py"), run_name="__main__")
+    script = "tf_nets.py" if a.workload in nets.NAMES else "tf_int8.py" if a.workload in int8.NAMES else "tf1.py"
+    runpy.run_path(os.path.join(PEERS, script), run_name="__main__")
 
 
 OWN = {f.__name__: f for f in (chain_2_callers, chain_mixed, compile_functions, compile_outputs, compile_stack, dag_layered, lstm_pair,

@@ -44,6 +44,10 @@ TEST_F(CommandTest, RunTracesTheStep) {
   EXPECT_EQ(output, "y: float32 [2,2]\n");
   ASSERT_EQ(Run("trace summary " + Path("step.pb")), 0) << output;
   EXPECT_THAT(output, HasSubstr("MatMul"));  // with its bias
+  ASSERT_EQ(Run(run + " --trace " + Path("step.trace")), 0) << output;
+  EXPECT_LT(ReadFile(Path("step.trace")).size(), ReadFile(Path("step.pb")).size());
+  ASSERT_EQ(Run("trace summary " + Path("step.trace")), 0) << output;
+  EXPECT_THAT(output, HasSubstr("MatMul"));
   EXPECT_EQ(Run("run " + Path("model.pb") + " --trace " + Path("none.pb")), 1);
   EXPECT_FALSE(std::filesystem::exists(Path("none.pb"))) << "a run that fails leaves none";
   EXPECT_EQ(Run(run + " --fetch y --trace " + Path("step.pb")), 2);

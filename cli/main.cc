@@ -152,7 +152,8 @@ void AddRun(CLI::App& app, cli::RunArgs& args) {
                   "FILE.npz for feeds and all values that can be recorded, for `verify`")
       ->excludes("--out")
       ->excludes("--fetch");
-  run->add_option("--trace", args.trace, "FILE.pb for what ran when, for `thalweg trace`")
+  run->add_option("--trace", args.trace,
+                  "FILE.pb, or FILE.trace, for what ran when, for `thalweg trace`")
       ->excludes("--record")
       ->excludes("--fetch");
   CLI::Option* const statistics =

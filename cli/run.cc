@@ -10,6 +10,7 @@
 #include "npy.h"
 #include "recording.h"
 #include "thalweg/model.h"
+#include "trace_words.h"
 
 namespace cli {
 namespace {
@@ -67,7 +68,7 @@ Named RunTraced(const tw::Model& model, const tw::ModelSignature& signature, con
   for (size_t i = 0; i < results.size(); ++i) {
     arrays.emplace_back(signature.outputs[i].name, results[i]);
   }
-  WriteFile(path, metadata);
+  WriteFile(path, RecordingFor(path, metadata));
   return arrays;
 }
 

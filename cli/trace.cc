@@ -214,8 +214,9 @@ void AddTrace(CLI::App& app) {
   all->require_subcommand(1);
   const auto add = [&](const char* name, const char* does) {
     CLI::App* const verb = all->add_subcommand(name, does);
-    verb->add_option("FILE", args->files,
-                     "RunMetadata, binary or .pbtxt; several: steps, or what tasks wrote of one")
+    verb->add_option(
+            "FILE", args->files,
+            "RunMetadata, binary, .pbtxt or .trace; several: steps, or what tasks wrote of one")
         ->required();
     AddTraceFilter(*verb, &args->filter);
     return verb;
@@ -249,6 +250,7 @@ void AddTrace(CLI::App& app) {
   add_out(exporting, "The file (FILE.json, FILE.pftrace)");
   exporting->callback([args] { ExportTrace(*args); });
   AddTraceCompare(*all);
+  AddTraceConvert(*all);
   AddTraceRecord(*all);
 }
 

@@ -20,6 +20,7 @@ std::string TraceFilterArgs::Tell(const std::vector<std::string>& files, TwTrace
   options.min_nanos = min_nanos;
   options.from_nanos = from_nanos;
   options.to_nanos = to_nanos;
+  options.min_bytes = min_bytes;
   return GetText([&](TwStatus* status) {
     return tw_trace_tell(paths.data(), static_cast<int32_t>(paths.size()), form, &options, status);
   });
@@ -33,6 +34,10 @@ void AddTraceFilter(CLI::App& verb, TraceFilterArgs* args) {
                   "Only nodes of this name, or pattern: 'layer1/*' (may be repeated)")
       ->allow_extra_args(false);
   AddTimeOption(verb, "--min-duration", &args->min_nanos, "Only what takes at least as long: 10us");
+  verb.add_option("--min-bytes", args->min_bytes,
+                  "Only nodes that put out, and transfers of, at least as many: 1MB")
+      ->transform(CLI::AsSizeValue(true))
+      ->check(CLI::Range(int64_t{0}, INT64_MAX));
   AddTimeOption(verb, "--from", &args->from_nanos,
                 "Only what ends after this time of the trace: 1.5ms");
   AddTimeOption(verb, "--to", &args->to_nanos, "Only what starts before this time of the trace");

@@ -23,7 +23,7 @@ namespace cli {
 
 struct TraceFilterArgs {
   std::vector<std::string> tasks, nodes;
-  int64_t min_nanos = 0, from_nanos = 0, to_nanos = 0;
+  int64_t min_nanos = 0, min_bytes = 0, from_nanos = 0, to_nanos = 0;
 
   // What the library tells of what is left of these files. `step`: -1 for the one that the form
   // chooses.

@@ -153,9 +153,9 @@ std::string WhyFewer(const RecordArgs& args, const Json& report) {
   return text;
 }
 
-void SayStep(std::FILE* to, const std::string& file, const Json& step) {
+void SayStep(std::FILE* to, const std::string& file, size_t bytes, const Json& step) {
   std::fprintf(to, "%s: %s, step %s of session %s, %s\n", file.c_str(),
-               BytesText(step.at("bytes").get<double>()).c_str(), step.at("id").dump().c_str(),
+               BytesText(static_cast<double>(bytes)).c_str(), step.at("id").dump().c_str(),
                Plain(step.at("session").get<std::string>()).c_str(),
                TimeWords(step.at("nanos")).c_str());
   if (const auto code = step.at("code").get<int>(); code != 0) {
@@ -184,8 +184,9 @@ void RecordTrace(const RecordArgs& args) {
     files[i] = FreeName(files[i], args.force);
     const void* const bytes =
         tw_recording_metadata(recording.get(), static_cast<int64_t>(i), &size);
-    KeepFile(files[i], {static_cast<const char*>(bytes), size}, args.force);
-    SayStep(are_files ? stdout : stderr, files[i], steps[i]);
+    const std::string written = RecordingFor(args.out, {static_cast<const char*>(bytes), size});
+    KeepFile(files[i], written, args.force);
+    SayStep(are_files ? stdout : stderr, files[i], written.size(), steps[i]);
   }
   if (!why.empty()) std::fprintf(stderr, "thalweg: %s\n", why.c_str());
   if (!are_files) return;
@@ -210,7 +211,9 @@ void AddTraceRecord(CLI::App& trace) {
   verb->add_option("TARGET", args->target,
                    "grpc://HOST:PORT of the task that clients have as their target")
       ->required();
-  verb->add_option("-o,--out", args->out, "The file (step.pb); of several step-1.pb, step-2.pb");
+  verb->add_option(
+      "-o,--out", args->out,
+      "The file (step.pb); of several step-1.pb, step-2.pb; with the ending .trace compact");
   verb->add_option("--steps", args->steps, "How many (1)")->check(CLI::Range(1, 10'000));
   AddTimeOption(
       *verb, "--slower-than", &args->slower_than,

@@ -78,6 +78,9 @@ TEST_F(CommandFolder, TraceVerbsTakeOneFilter) {
         << output;
     EXPECT_EQ(Run("trace " + verb + " --node nobody " + file), 1);
     EXPECT_THAT(output, HasSubstr("the filter leaves none of "));
+    EXPECT_EQ(Run("trace " + verb + " --min-bytes 1TB " + file), 1);
+    EXPECT_THAT(output, HasSubstr("the filter leaves none of "));
+    EXPECT_EQ(Run("trace " + verb + " --min-bytes much " + file), 2);
     EXPECT_EQ(Run("trace " + verb + " --from 5 " + file), 2);
     EXPECT_THAT(output,
                 HasSubstr("expected a time such as 5ms (ns, us, ms, s, min, h), found \"5\""));
@@ -135,6 +138,61 @@ TEST_F(CommandFolder, TraceViewIsOnePage) {
   EXPECT_THAT(output, HasSubstr("--force"));
   EXPECT_EQ(Run("trace view " + Path("none.pb")), 1);
   EXPECT_THAT(output, HasSubstr("none.pb"));
+}
+
+// Its JSON, but for the name of the file.
+std::string WithoutFiles(std::string summary) {
+  nlohmann::json json = nlohmann::json::parse(summary);
+  json.erase("files");
+  return json.dump();
+}
+
+TEST_F(CommandFolder, TraceVerbsReadCompactRecordings) {
+  for (const char* release : {"1.15", "2.21"}) {
+    // Of names of one length, which pages tell.
+    const std::string file = Path("step.plain"), compact = Path("step.trace");
+    const std::string back = Path("back.pb");
+    WriteFile(file, ReadFile(Golden("traces/cluster_" + std::string(release) + ".pb")));
+    ASSERT_EQ(Run("trace convert --force " + file + " -o " + compact), 0) << output;
+    EXPECT_THAT(output, HasSubstr("step.trace: "));
+    EXPECT_LT(ReadFile(compact).size(), ReadFile(file).size() / 2);
+    ASSERT_EQ(Run("trace convert --force " + compact + " -o " + back), 0) << output;
+    EXPECT_EQ(ReadFile(back), ReadFile(file));
+    ASSERT_EQ(Run("trace summary --json " + file), 0) << output;
+    const std::string told = WithoutFiles(output);
+    ASSERT_EQ(Run("trace summary --json " + compact), 0) << output;
+    EXPECT_EQ(WithoutFiles(output), told);
+    for (const std::string verb : {"view", "export --format chrome", "export --format perfetto"}) {
+      const std::string force = " --force -o ";
+      ASSERT_EQ(Run("trace " + verb + " --task worker " + file + force + Path("a")), 0) << output;
+      ASSERT_EQ(Run("trace " + verb + " --task worker " + compact + force + Path("b")), 0)
+          << output;
+      EXPECT_EQ(ReadFile(Path("a")).size(), ReadFile(Path("b")).size()) << verb;
+    }
+    ASSERT_EQ(Run("trace compare " + file + " " + compact), 0) << output;
+    EXPECT_THAT(output, HasSubstr("A step takes as long as before: "));
+  }
+}
+
+TEST_F(CommandFolder, TraceConvertNamesAndRefuses) {
+  const std::string file = Golden("traces/cluster_2.21.pb");
+  WriteFile(Path("step.pb"), ReadFile(file));
+  ASSERT_EQ(Run("trace convert " + Path("step.pb")), 0) << output;
+  EXPECT_EQ(Run("trace convert " + Path("step.trace")), 1);
+  EXPECT_THAT(output, HasSubstr("step.pb: the file is there already; --force replaces it"));
+  const std::string compact = ReadFile(Path("step.trace"));
+  WriteFile(Path("cut.trace"), compact.substr(0, compact.size() / 2));
+  for (const char* verb : {"summary", "view", "export", "memory", "convert"}) {
+    EXPECT_EQ(Run("trace " + std::string(verb) + " " + Path("cut.trace")), 1) << verb;
+    EXPECT_THAT(output, HasSubstr("cut.trace: the compressed bytes end too early, at byte "))
+        << verb;
+  }
+  EXPECT_EQ(Run("trace compare " + Path("cut.trace") + " " + file), 1);
+  EXPECT_THAT(output, HasSubstr("cut.trace: "));
+  WriteFile(Path("other.trace"), "{}");
+  EXPECT_EQ(Run("trace convert " + Path("other.trace") + " -o " + Path("a.pb")), 1);
+  EXPECT_THAT(output, HasSubstr("other.trace: expected a RunMetadata message (binary or .pbtxt), "
+                                "found JSON"));
 }
 
 // A program traces a loop that is longer than it keeps: the end is there, and what it says first is

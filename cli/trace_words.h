@@ -41,9 +41,12 @@ void ShowTraceHead(const std::vector<std::string>& files, size_t limit);
 // A file that appears whole; with a line that says so; the page of these traces as such a file.
 void KeepFile(const std::string& name, std::string_view bytes, bool force);
 void WriteText(const std::string& name, const std::string& text, bool force);
+// A RunMetadata message as a file of that name holds it: as a .trace compact.
+std::string RecordingFor(const std::string& name, std::string_view metadata);
 void WritePage(const std::vector<std::string>& files, const std::string& name, bool force);
 
 void AddTraceCompare(CLI::App& trace);
+void AddTraceConvert(CLI::App& trace);
 void AddTraceMemory(CLI::App& trace);
 void AddTraceRecord(CLI::App& trace);
 

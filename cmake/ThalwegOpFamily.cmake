@@ -39,22 +39,22 @@ function(thalweg_op_family FAMILY)
   thalweg_quick_family(${FAMILY})
 endfunction()
 
-# thalweg_register(NAME [DEMO]): the library thalweg::NAME, with RegisterAllOps(OpRegistry&) and RegisterAllCpuKernels(KernelRegistry&) in
-# a generated source, linked to every family declared so far. DEMO: with the kernels of THALWEG_DEMO_FAMILIES alone, and the
+# thalweg_register(NAME [KERNELS family ...]): the library thalweg::NAME, with RegisterAllOps(OpRegistry&) and RegisterAllCpuKernels(KernelRegistry&) in
+# a generated source, linked to every family declared so far. KERNELS: with the kernels of these families alone, and the
 # registry says so where it lacks one.
 function(thalweg_register NAME)
-  cmake_parse_arguments(ARG "DEMO" "" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "KERNELS" ${ARGN})
   set(OUT_FILE ${PROJECT_BINARY_DIR}/generated/thalweg/register_${NAME}.cc)
   get_property(stems GLOBAL PROPERTY THALWEG_OP_STEMS)
   get_property(families GLOBAL PROPERTY THALWEG_OP_FAMILIES)
   set(kernel_families ${families})
   set(absence "")
   set(include "")
-  if(ARG_DEMO)
+  if(ARG_KERNELS)
     set(include "#include \"thalweg/kernel/kernel_registry.h\"\n")
-    set(kernel_families ${THALWEG_DEMO_FAMILIES})
+    set(kernel_families ${ARG_KERNELS})
     set(without ${families})
-    list(REMOVE_ITEM without ${THALWEG_DEMO_FAMILIES})
+    list(REMOVE_ITEM without ${ARG_KERNELS})
     list(JOIN without ", " without)
     set(absence "  registry.SetAbsenceNote(\"this library was built for ./dev demo, without the families ${without}; ./dev build builds these\");\n")
   endif()
@@ -91,7 +91,7 @@ void RegisterAllCpuKernels(KernelRegistry& registry) {
     endif()
   endforeach()
   thalweg_library(${NAME} SRCS ${OUT_FILE} DEPS ${deps})
-  if(ARG_DEMO)
+  if(ARG_KERNELS)
     thalweg_quick_room(thalweg_${NAME})
   endif()
 endfunction()

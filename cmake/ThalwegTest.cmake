@@ -22,6 +22,9 @@ function(thalweg_test ROOM)
     target_link_libraries(${ROOM}_test PRIVATE thalweg::${dep})
   endforeach()
   target_compile_options(${ROOM}_test PRIVATE -O0)  # half the time to compile; the rooms, which do the work, are optimized
+  if(NOT THALWEG_SANITIZER)
+    target_link_options(${ROOM}_test PRIVATE -Wl,--discard-all)  # of the names that no other file sees: a fifth of the program
+  endif()
   thalweg_quick_test(${ROOM}_test)
   if(ARG_OWN_VERB)
     return()

@@ -75,6 +75,33 @@ def test_nodes_run_there_and_values_cross(cluster):
     assert ran["y"] == FULL
 
 
+def test_values_between_devices_of_the_task_that_leads_stay_in_their_memory(cluster, monkeypatch):
+    """Where another task leads, they go by the host: it sends each device's part by itself."""
+    (port,) = free_ports(1)
+    spec = {"worker": [target.split("//")[1] for target in cluster[:1]], "pair": [f"127.0.0.1:{port}"]}
+    monkeypatch.setenv("THALWEG_DEVICE_COUNT", "FAKE=2")
+    pair = tf.train.Server(spec, "pair", 0)
+    monkeypatch.delenv("THALWEG_DEVICE_COUNT")
+    x = tf.placeholder(tf.float32, [2, 2], name="x")
+    with tf.device("/job:pair/task:0/device:FAKE:0"):
+        y = tf.matmul(x, x, name="y")
+    with tf.device("/job:pair/task:0/device:FAKE:1"):
+        z = tf.square(y, name="z")
+    own_cluster = tf.ConfigProto(cluster_def=tf.train.ClusterSpec(spec).as_cluster_def())
+    ran = []
+    traced = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE, timeout_in_ms=60_000)
+    try:
+        for target, config in ((pair.target, None), (cluster[0], own_cluster)):
+            metadata = tf.RunMetadata()
+            with tf.Session(target, config=config) as session:
+                value = session.run(z, {x: [[1, 0], [0, 2]]}, options=traced, run_metadata=metadata)
+            assert value.tolist() == [[1, 0], [0, 16]]
+            ran.append({n.node_name for d in metadata.step_stats.dev_stats for n in d.node_stats})
+    finally:
+        pair.stop()
+    assert ["y/recv/from_peer" in nodes for nodes in ran] == [True, False]
+
+
 def test_a_variable_keeps_its_state_there(cluster):
     with tf.device(THERE):
         v = tf.Variable([1.0, 2.0], name="v", use_resource=True)

@@ -120,6 +120,17 @@ def test_the_next_steps_of_two_tasks(cluster, tmp_path):
     assert {task["task"] for task in summary["tasks"]} == TASKS
 
 
+def test_a_step_as_a_compact_file(cluster, tmp_path):
+    program = Program()
+    with program.running(cluster.target, lambda s: float(s.run(program.total))):
+        done = record(cluster.target, "-o", str(tmp_path / "step.trace"), "--view")
+    assert "step.trace: " in done.stdout and ("stalls" in done.stdout or "no stalls found" in done.stdout)
+    subprocess.run([serving.COMMAND, "trace", "convert", str(tmp_path / "step.trace")], timeout=120, check=True)
+    assert sorted(os.listdir(tmp_path)) == ["step.html", "step.pb", "step.trace"]
+    assert nodes_by_task(read(tmp_path / "step.pb")).keys() >= TASKS
+    assert (tmp_path / "step.trace").stat().st_size < (tmp_path / "step.pb").stat().st_size / 2
+
+
 def test_what_a_client_asks_for_is_as_it_would_be(cluster):
     program = Program()
     kinds = [tf.RunOptions(), tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), tf.RunOptions(output_partition_graphs=True)]
@@ -402,6 +413,9 @@ def test_wrong_usage(wrong):
 
 
 def test_what_python_refuses():
+    for steps in (0, "2", True):
+        with pytest.raises(ValueError, match=f"steps must be a whole number, at least 1, got {steps!r}"):
+            tf.debugging.record("grpc://127.0.0.1:1", steps=steps)
     with pytest.raises(ValueError, match="slower_than must be 0 or more seconds, got -1"):
         tf.debugging.record("grpc://127.0.0.1:1", slower_than=-1)
     with pytest.raises(ValueError, match="slower_than must be 0 or more seconds, got nan"):

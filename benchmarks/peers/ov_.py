@@ -1,12 +1,13 @@
-"""OpenVINO: inference of the same ONNX models as ort_.py and ort_nets.py. Needs openvino beside onnx and onnxruntime, whose scripts write
-the models."""
+"""OpenVINO: inference of the same ONNX models as ort_.py, ort_nets.py and ort_int8.py. Needs openvino beside onnx and onnxruntime, whose
+scripts write the models."""
 import os
 import runpy
 
 import common
-import nets
 
 a = common.options()
+import int8
+import nets
 import onnxruntime
 import openvino as ov
 
@@ -27,5 +28,5 @@ class Session:
 onnxruntime.InferenceSession = Session
 emit = common.emit
 common.emit = lambda options, peer, version, *rest, **kw: emit(options, "openvino", ov.__version__.split("-")[0], *rest, **kw)
-script = "ort_nets.py" if a.workload in nets.NAMES else "ort_.py"
+script = "ort_nets.py" if a.workload in nets.NAMES else "ort_int8.py" if a.workload in int8.NAMES else "ort_.py"
 runpy.run_path(os.path.join(os.path.dirname(os.path.abspath(__file__)), script), run_name="__main__")

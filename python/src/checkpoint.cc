@@ -96,17 +96,7 @@ PyMethodDef checkpoint_methods[] = {
 
 // ---- Records ----
 
-PyObject* RecordFrame(PyObject*, PyObject* data) {
-  Py_buffer bytes;
-  if (PyObject_GetBuffer(data, &bytes, PyBUF_SIMPLE) != 0) return nullptr;
-  const StatusPtr status = NewStatus();
-  TwBuffer* framed = nullptr;
-  Py_BEGIN_ALLOW_THREADS;
-  framed = tw_record_frame(bytes.buf, static_cast<size_t>(bytes.len), status.get());
-  Py_END_ALLOW_THREADS;
-  PyBuffer_Release(&bytes);
-  return BytesOrRaise(framed, status.get(), nullptr);
-}
+PyObject* RecordFrame(PyObject*, PyObject* data) { return Remade(data, tw_record_frame); }
 
 PyObject* RecordLength(PyObject*, PyObject* args) {
   Py_buffer header;

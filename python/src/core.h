@@ -119,6 +119,9 @@ PyObject* Raise(const TwStatus* status, PyObject* graph);
 PyObject* RaiseRefusal(const TwStatus* status, PyObject* graph);
 // The bytes of a buffer, which is freed; null with the status' error when there is none.
 PyObject* BytesOrRaise(TwBuffer* buffer, const TwStatus* status, PyObject* graph);
+// What a function of the core makes of bytes, as bytes; other threads run meanwhile.
+PyObject* Remade(PyObject* bytes,
+                 TwBuffer* (*remake)(const void* bytes, size_t size, TwStatus* status));
 
 // ---- Values (convert.cc) ----
 struct TensorDeleter {
@@ -149,7 +152,9 @@ bool AddGraphTypes(PyObject* module);
 bool AddSessionTypes(PyObject* module);
 bool AddEagerTypes(PyObject* module);
 bool AddServerType(PyObject* module);
-PyObject* RecordSteps(PyObject* module, PyObject* args);  // a function of the module
+PyObject* RecordSteps(PyObject* module, PyObject* args);  // functions of the module
+PyObject* PackTrace(PyObject* module, PyObject* recording);
+PyObject* UnpackTrace(PyObject* module, PyObject* recording);
 bool AddOptimizerType(PyObject* module);
 PyObject* OptimizerKinds(PyObject*, PyObject*);  // the table of the core, a function of the module
 bool AddSaverType(PyObject* module);
@@ -164,6 +169,7 @@ PyTypeObject* AddType(PyObject* module, PyType_Spec* spec);
 
 // add_node(op, name, inputs, controls, attrs, device, site): see graph_nodes.cc.
 PyObject* GraphAddNode(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+PyObject* GraphExpandCall(PyObject* self, PyObject* args);
 PyObject* GraphFunctionDefinition(PyObject* self, PyObject* args);
 PyObject* GraphGradients(PyObject* self, PyObject* args);
 PyObject* GraphSetShape(PyObject* self, PyObject* args);

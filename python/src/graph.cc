@@ -218,6 +218,9 @@ PyMethodDef graph_methods[] = {
     {"_set_shape", GraphSetShape, METH_VARARGS, "_set_shape(tensor, dims or None)"},
     {"_function_definition", GraphFunctionDefinition, METH_VARARGS,
      "_function_definition(name, arguments, results, result names): a FunctionDef."},
+    {"_expand_call", GraphExpandCall, METH_VARARGS,
+     "_expand_call(call, prefix): adds the nodes that steps run for a call; what would stand for "
+     "its outputs."},
     {"_gradients", GraphGradients, METH_VARARGS,
      "_gradients(ys, xs, grad_ys, stops, allow_unconnected, colocate, scope, site, steps, place): "
      "steps are tuples of inputs, outputs, function of a place and the gradients of the outputs; "

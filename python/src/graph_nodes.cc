@@ -175,6 +175,18 @@ bool FillStrings(PyObject* sequence, std::vector<const char*>* texts) {
   return true;
 }
 
+PyObject* TensorList(PyObject* graph, const std::vector<TwOutput>& outputs) {
+  PyObject* list = PyList_New(0);
+  for (const TwOutput& output : outputs) {
+    const Ref tensor(MakeTensorOrNone(graph, output));
+    if (!tensor || PyList_Append(list, tensor.get()) != 0) {
+      Py_DECREF(list);
+      return nullptr;
+    }
+  }
+  return list;
+}
+
 }  // namespace
 
 bool OutputsOf(PyObject* sequence, bool allow_none, std::vector<TwOutput>* outputs) {
@@ -280,15 +292,20 @@ PyObject* GraphImport(PyObject* self, PyObject* args) {
                       returned.data(), status.get()) != TW_OK) {
     return RaiseRefusal(status.get(), self);
   }
-  PyObject* list = PyList_New(0);
-  for (const TwOutput& output : returned) {
-    const Ref tensor(MakeTensorOrNone(self, output));
-    if (!tensor || PyList_Append(list, tensor.get()) != 0) {
-      Py_DECREF(list);
-      return nullptr;
-    }
+  return TensorList(self, returned);
+}
+
+PyObject* GraphExpandCall(PyObject* self, PyObject* args) {
+  PyObject* call = nullptr;
+  const char* prefix = nullptr;
+  if (!PyArg_ParseTuple(args, "O!s", operation_type, &call, &prefix)) return nullptr;
+  std::vector<TwOutput> outputs(static_cast<size_t>(tw_node_num_outputs(NodeOf(call))));
+  const StatusPtr status = NewStatus();
+  if (tw_graph_expand_call(GraphOf(self), NodeOf(call), prefix, outputs.data(), status.get()) !=
+      TW_OK) {
+    return RaiseRefusal(status.get(), self);
   }
-  return list;
+  return TensorList(self, outputs);
 }
 
 PyObject* GraphFunctionDefinition(PyObject* self, PyObject* args) {

@@ -24,6 +24,10 @@ PyObject* Text(const char* bytes) {
 }
 
 PyObject* Raise(const TwStatus* status, PyObject* graph) {
+  if (hooks.make_error == nullptr) {  // nobody has imported what sets it
+    const Ref errors(PyImport_ImportModule("thalweg.errors"));
+    if (errors == nullptr) return nullptr;
+  }
   PyObject* message = Text(tw_status_message(status));
   if (message == nullptr) return nullptr;
   PyObject* error = PyObject_CallFunction(hooks.make_error, "iNO", tw_status_code(status), message,
@@ -50,6 +54,19 @@ PyObject* BytesOrRaise(TwBuffer* buffer, const TwStatus* status, PyObject* graph
                                               static_cast<Py_ssize_t>(tw_buffer_size(buffer)));
   tw_buffer_free(buffer);
   return bytes;
+}
+
+PyObject* Remade(PyObject* bytes,
+                 TwBuffer* (*remake)(const void* bytes, size_t size, TwStatus* status)) {
+  Py_buffer given;
+  if (PyObject_GetBuffer(bytes, &given, PyBUF_SIMPLE) != 0) return nullptr;
+  const StatusPtr status = NewStatus();
+  TwBuffer* made = nullptr;
+  Py_BEGIN_ALLOW_THREADS;
+  made = remake(given.buf, static_cast<size_t>(given.len), status.get());
+  Py_END_ALLOW_THREADS;
+  PyBuffer_Release(&given);
+  return BytesOrRaise(made, status.get(), nullptr);
 }
 
 PyTypeObject* AddType(PyObject* module, PyType_Spec* spec) {
@@ -296,6 +313,8 @@ PyMethodDef functions[] = {
     {"record_steps", RecordSteps, METH_VARARGS,
      "record_steps(target, steps, slower_than_us, failing, timeout_ms, max_bytes, session, node): "
      "(report as JSON, [RunMetadata bytes])."},
+    {"pack_trace", PackTrace, METH_O, "RunMetadata bytes as a compact recording."},
+    {"unpack_trace", UnpackTrace, METH_O, "The RunMetadata bytes of any recording."},
     {"code_name", CodeName, METH_O, "The name of a canonical code."},
     {"optimizer_kinds", OptimizerKinds, METH_NOARGS,
      "{kind: (operation after Apply, has a Nesterov form, arguments, {slot: what it begins with}, "

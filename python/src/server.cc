@@ -152,6 +152,9 @@ PyObject* RecordSteps(PyObject*, PyObject* args) {
   return Py_BuildValue("(OO)", report.get(), traces.get());
 }
 
+PyObject* PackTrace(PyObject*, PyObject* recording) { return Remade(recording, tw_trace_pack); }
+PyObject* UnpackTrace(PyObject*, PyObject* recording) { return Remade(recording, tw_trace_unpack); }
+
 bool AddServerType(PyObject* module) {
   static PyType_Slot slots[] = {
       {Py_tp_new, reinterpret_cast<void*>(ServerNew)},

@@ -413,6 +413,8 @@ def test_what_is_refused():
                 tw.debugging.compare_runs(a, ONE_THREAD, y, options=options)
         with pytest.raises(TypeError, match="expected a Session, got a str"):
             tw.debugging.compare_runs("a", a, y)
+        with pytest.raises(ValueError, match="there is nothing to compare: name tensors or operations as fetches"):
+            tw.debugging.compare_runs(a, ONE_THREAD, [])
 
 
 @pytest.mark.parametrize(("a", "b", "words"), [

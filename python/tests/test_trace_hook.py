@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps that training records of itself (users J1), as `thalweg trace` reads them."""
+import gzip
 import json
 import os
 import subprocess
@@ -34,6 +35,54 @@ def test_runs_that_were_asked_for(tmp_path):
     metadata = tw.RunMetadata()
     metadata.ParseFromString((folder / "step-3.pb").read_bytes())
     assert metadata.partition_graphs
+
+
+def test_compact_files(tmp_path):
+    _train(tw.train.TraceHook(str(tmp_path), steps=[2], compact=True), 3)
+    assert os.listdir(tmp_path) == ["step-2.trace"]
+    metadata = tw.debugging.read_trace(tmp_path / "step-2.trace")
+    assert metadata.partition_graphs and (tmp_path / "step-2.trace").stat().st_size < len(metadata.SerializeToString())
+    assert "Mul" in {op["op"] for op in _summary(tmp_path / "step-2.trace")["ops"]}
+    for name in ("again.pb", b"again.trace"):
+        path = os.path.join(os.fsencode(tmp_path) if isinstance(name, bytes) else tmp_path, name)
+        tw.debugging.write_trace(path, metadata)
+        assert tw.debugging.read_trace(path).SerializeToString() == metadata.SerializeToString()
+    with open(tmp_path / "again.pb", "rb") as file, gzip.open(tmp_path / "again.pb.gz", "wb") as compressed:
+        compressed.write(file.read())
+    assert tw.debugging.read_trace(tmp_path / "again.pb.gz") == metadata
+    assert sorted(os.listdir(tmp_path)) == ["again.pb", "again.pb.gz", "again.trace", "step-2.trace"]
+
+
+def test_errors_have_their_kind_before_a_graph_is_made(tmp_path):
+    (tmp_path / "cut.trace").write_bytes(b"\x1f\x8b\x08")
+    ran = subprocess.run([sys.executable, "-c", "import sys, thalweg as tw; tw.debugging.read_trace(sys.argv[1])", tmp_path / "cut.trace"],
+                         capture_output=True, text=True, timeout=120)
+    assert ran.stderr.splitlines()[-1].startswith("thalweg.errors.DataLossError: "), ran.stderr
+
+
+def test_files_that_hold_no_trace(tmp_path):
+    path = tmp_path / "step.trace"
+    tw.debugging.write_trace(path, tw.RunMetadata(partition_graphs=[tw.GraphDef()]))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    with pytest.raises(tw.errors.DataLossError, match="step.trace: the compressed bytes end too early, at byte "):
+        tw.debugging.read_trace(path)
+    path.write_bytes(b"<html>")
+    with pytest.raises(tw.errors.InvalidArgumentError, match="step.trace: expected a RunMetadata message .*, found XML or HTML"):
+        tw.debugging.read_trace(path)
+    with pytest.raises(FileNotFoundError):
+        tw.debugging.write_trace(tmp_path / "none" / "step.trace", tw.RunMetadata())
+    with pytest.raises(TypeError, match="expected a RunMetadata, got a str"):
+        tw.debugging.write_trace(path, "abc")
+
+
+@pytest.mark.parametrize("wanted, kind, said", [
+    ({}, ValueError, "needs steps, slower_than or failing"), ({"steps": [3, -1]}, ValueError, "numbers of runs, from 0 on, got -1 among them"),
+    ({"steps": "12"}, TypeError, "steps must be numbers of runs, got '12'"), ({"steps": 5}, TypeError, "steps must be numbers of runs, got 5"),
+    ({"slower_than": "a"}, ValueError, "slower_than must be 0 or more seconds, got 'a'"), ({"slower_than": -1}, ValueError, "got -1")])
+def test_runs_that_are_none(tmp_path, wanted, kind, said):
+    with pytest.raises(kind, match=said):
+        tw.train.TraceHook(str(tmp_path), **wanted)
 
 
 def _told(*nodes):

@@ -2,8 +2,8 @@
 """tw.debugging: assertions and checks of numbers, of gradients and of whole steps; failing steps kept and run again; steps of servers recorded."""
 from thalweg.base import names
 
-__all__ = ["Debugger", "capture", "check_gradients", "check_learning_rate_zero", "compare_runs", "has_inf_or_nan", "record",  # noqa: F822
-           "replay", "tensor_statistics"]  # found by the table below; beyond TensorFlow's names
+__all__ = ["Debugger", "capture", "check_gradients", "check_learning_rate_zero", "compare_runs", "has_inf_or_nan", "read_trace",  # noqa: F822
+           "record", "replay", "tensor_statistics", "write_trace"]  # found by the table below; beyond TensorFlow's names
 names.complete(globals(), {
     "cluster.recording": "record",
     "debugger.capture": "capture",
@@ -13,4 +13,5 @@ names.complete(globals(), {
     "debugger.numbers": "has_inf_or_nan",
     "debugger.replay": "replay",
     "debugger.run_comparison": "compare_runs",
-    "debugger.tensor_statistics": "tensor_statistics"})
+    "debugger.tensor_statistics": "tensor_statistics",
+    "files.trace_file": "read_trace write_trace"})

@@ -238,6 +238,17 @@ def test_convolutions_with_channels_first():
     check("Conv2DBackpropFilter", {"input": x, "filter_sizes": np.array(f.shape, np.int32), "out_backprop": dy}, 2e-3, **attrs)
 
 
+@pytest.mark.parametrize("data_format, image", [("NHWC", (2, 8, 9, 3)), ("NCHW", (2, 3, 8, 9))])
+def test_depthwise_convolutions(data_format, image):
+    attrs = {"strides": [1, 2, 2, 1] if data_format == "NHWC" else [1, 1, 2, 2], "padding": "SAME", "data_format": data_format}
+    x, f = floats(*image), floats(3, 2, 3, 2)
+    op = "DepthwiseConv2dNative"
+    check(op, {"input": x, "filter": f}, 5e-5, **attrs)
+    dy = floats(*run(CPU, op, {"input": x, "filter": f}, attrs)[0].shape)
+    check(op + "BackpropInput", {"input_sizes": np.array(image, np.int32), "filter": f, "out_backprop": dy}, 1e-4, **attrs)
+    check(op + "BackpropFilter", {"input": x, "filter_sizes": np.array(f.shape, np.int32), "out_backprop": dy}, 2e-3, **attrs)
+
+
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
 @pytest.mark.parametrize("size, stride, padding", [(2, 2, "VALID"), (3, 2, "SAME"), (3, 1, "SAME")])
 def test_pools(data_format, size, stride, padding):

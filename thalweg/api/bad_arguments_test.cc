@@ -174,6 +174,12 @@ TEST(BadArgumentsTest, RecordingsOfNothingAndOfNobody) {
   EXPECT_EQ(tw_recording_metadata(nullptr, 0, &size), nullptr);
   EXPECT_EQ(size, 0U);
   tw_recording_free(nullptr);
+  for (const auto remake : {tw_trace_pack, tw_trace_unpack}) {
+    EXPECT_EQ(remake(nullptr, 3, status.c), nullptr);
+    EXPECT_EQ(tw_status_code(status.c), kInvalidArgument);
+    EXPECT_EQ(remake("{}", 2, status.c), nullptr);
+    EXPECT_EQ(tw_status_code(status.c), kInvalidArgument);
+  }
 }
 
 TEST(BadArgumentsTest, GradientsRefuseOutputsThatAreNotOfTheGraph) {

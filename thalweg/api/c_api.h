@@ -275,6 +275,16 @@ TW_EXPORT TwBuffer* tw_function_definition(TwGraph* body, const char* name,
                                            const TwOutput* arguments, int32_t num_arguments,
                                            const TwOutput* results, int32_t num_results,
                                            const char* const* result_names, TwStatus* status);
+/* Adds the nodes that steps run for a call (a function's name, PartitionedCall, If, While ...) to
+ * the graph of the call, named "PREFIX/CALL/NODE", so that values within can be looked at;
+ * `outputs`, as many as the call has, get what would stand for its own. Loops of functions go
+ * through one iteration at a time. Nothing reads these nodes; the last of them is a NoOp that comes
+ * behind the others. What stands in a function has attributes that say where: `_function`,
+ * `_function_node`, its name there, and `_function_calls`, the names of the calls that lead to it.
+ * INVALID_ARGUMENT for what is no call, RESOURCE_EXHAUSTED for one that becomes more than 65,536
+ * nodes; after an error some nodes may be there. */
+TW_EXPORT TwCode tw_graph_expand_call(TwGraph* graph, const TwNode* call, const char* prefix,
+                                      TwOutput* outputs, TwStatus* status);
 /* What a call passes behind the arguments: tensors of the graph outside. */
 TW_EXPORT int32_t tw_function_num_captures(const TwGraph* body);
 TW_EXPORT TwOutput tw_function_capture(const TwGraph* body, int32_t i);

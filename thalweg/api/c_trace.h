@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The part of the C ABI (c_api.h, which includes it) for traces of steps: RunMetadata files of any
- * session, ours or TensorFlow's, binary or text, with step_stats, and how a server that runs steps
- * for others gives some. Several files are several steps, or what several tasks wrote of one.
+ * session, ours or TensorFlow's, binary, text, compact or compressed by gzip, with step_stats, and
+ * how a server that runs steps for others gives some. Several files are several steps, or what
+ * several tasks wrote of one.
  * Ownership: buffers are the caller's until tw_buffer_free, recordings until tw_recording_free.
  * Threads: any.
  * Errors: those of files; INVALID_ARGUMENT, with the path, for what is no RunMetadata message or
- * holds no times of nodes. What is cut off is read as far as it goes, which "notes" tells. */
+ * holds no times of nodes; DATA_LOSS for damage of what is compact or compressed. What else is cut
+ * off is read as far as it goes, which "notes" tells. */
 #ifndef THALWEG_C_TRACE_H_
 #define THALWEG_C_TRACE_H_
 
@@ -54,11 +56,19 @@ typedef struct TwTraceOptions {
   int64_t min_nanos;  /* nodes that take at least as long */
   int64_t from_nanos; /* since the trace's begin: nodes that end after it ... */
   int64_t to_nanos;   /* ... and start before this; 0: all that follow */
+  int64_t min_bytes;  /* nodes whose outputs have at least so many, and values received */
 } TwTraceOptions;
 /* All functions above but tw_trace_compare, with a filter. `options`: may be NULL. INVALID_ARGUMENT
  * where the filter leaves nothing; of what it left "notes" tell. */
 TW_EXPORT TwBuffer* tw_trace_tell(const char* const* paths, int32_t n, TwTraceForm form,
                                   const TwTraceOptions* options, TwStatus* status);
+
+/* A RunMetadata message as a compact recording, a fraction of its bytes, which all functions above
+ * read in files (`thalweg trace` calls them .trace), and back, byte by byte. Each takes what files
+ * may hold. INVALID_ARGUMENT for a message of more than 1 GiB to pack, DATA_LOSS for what unpacks
+ * to more. */
+TW_EXPORT TwBuffer* tw_trace_pack(const void* recording, size_t size, TwStatus* status);
+TW_EXPORT TwBuffer* tw_trace_unpack(const void* recording, size_t size, TwStatus* status);
 
 typedef struct TwRecordOptions {
   size_t struct_size;

@@ -199,6 +199,28 @@ TEST_P(ClusterFailures, AnEarlyRequestExpires) {
   }
 }
 
+TEST_P(ClusterFailures, WhatGoesBetweenDevicesOfATaskIsGivenToNoOther) {
+  servers_.clear();
+  servers_ = StartTasks({{"worker", 0}, {"ps", 0}}, &cluster_, [&](size_t, ServerOptions* options) {
+    options->environment.device_count = {{"FAKE", 2}};
+    options->channels = GetParam();
+  });
+  ASSERT_EQ(servers_.size(), 2U);
+  OwnedMessage request = RequestForNoValue(4713);
+  const Device& source = *servers_[1]->environment()->devices()[1];
+  ASSERT_THAT(source.full_name(), HasSubstr("FAKE:0"));
+  request->SetString(pb::RecvTensorRequest::kRendezvousKey,
+                     RendezvousKey{.source = source.full_name(),
+                                   .incarnation = source.incarnation(),
+                                   .destination = StrCat(kPs, "/device:FAKE:1"),
+                                   .edge = "edge_0_x",
+                                   .tag = 0}
+                         .ToString());
+  const Status status = CallPs("RecvTensor", *request).status();
+  EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.ToString();
+  EXPECT_THAT(status.message(), HasSubstr("is for no other task"));
+}
+
 // A call that nobody waits for any more is not kept: its value might never come.
 TEST_P(ClusterFailures, ACancelledRequestForAValueIsAnswered) {
   Result<std::unique_ptr<RpcChannel>> channel =

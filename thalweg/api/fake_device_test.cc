@@ -26,7 +26,7 @@ class FakeSessionTest : public ::testing::Test {
   Session& Open() {
     EnvironmentOptions options;
     options.threads = 0;
-    options.device_count = {{"FAKE", 1}};
+    options.device_count = {{"FAKE", fakes}};
     environment = *Environment::Create(options, registries);
     session = *MakeLocalSession(environment, graph);
     return *session;
@@ -51,6 +51,7 @@ class FakeSessionTest : public ::testing::Test {
   GraphBuilder b{graph.get()};
   std::shared_ptr<Environment> environment;
   std::unique_ptr<Session> session;
+  int fakes = 1;
 };
 
 TEST_F(FakeSessionTest, FeedsConstantsAndFetchesCross) {
@@ -127,6 +128,68 @@ TEST_F(FakeSessionTest, AReadBehindAnUpdateSeesIt) {
   const Result<Tensor> got = Fetch(read, {{"x", Tensor::Vector<float>({3, 4})}});
   ASSERT_TRUE(got.ok()) << got.status().ToString();
   EXPECT_THAT(got->flat<float>(), ElementsAre(-3, -4));
+}
+
+// Two devices that take tensors of each other.
+class TwoFakesTest : public FakeSessionTest {
+ protected:
+  TwoFakesTest() { fakes = 2; }
+  GraphBuilder On(int device) { return b.WithDevice(StrCat("/device:FAKE:", device)); }
+  // How often the plan says a word.
+  int Times(const Output& fetch, std::string_view word) {
+    const std::vector<std::string> feeds = {"x:0"}, fetches = {fetch.ToString()};
+    const std::string plan = *session->DescribePlan(feeds, fetches, {});
+    const std::string program = plan.substr(plan.find("== Program =="));
+    int times = 0;
+    for (size_t at = 0; (at = program.find(word, at)) != std::string::npos; ++at) ++times;
+    return times;
+  }
+  const std::vector<Session::NamedTensor> feed = {{"x", Tensor::Vector<float>({3, 4})}};
+};
+
+TEST_F(TwoFakesTest, AValueGoesFromOneToTheOtherAndBack) {
+  const Output y = On(0).Op("Neg", {Placeholder("x")});
+  const Output z = On(1).Op("Add", {y, y});
+  const Output w = On(0).Op("Mul", {On(1).Op("Abs", {z}), y});
+  for (int i = 0; i < 3; ++i) {
+    const Result<Tensor> got = Fetch(w, feed);
+    ASSERT_TRUE(got.ok()) << got.status().ToString();
+    EXPECT_THAT(got->flat<float>(), ElementsAre(-18, -32));
+  }
+  EXPECT_EQ(Times(w, "_CopyFromPeer"), 2);
+  EXPECT_EQ(Times(w, "_CopyFromHost"), 1);  // of what is fed
+  EXPECT_EQ(Times(w, "_CopyToHost"), 1);    // of what is fetched
+}
+
+TEST_F(TwoFakesTest, WhatTheHostAndTheOtherReadIsCopiedForBoth) {
+  const Output y = On(0).Op("Neg", {Placeholder("x")}, {}, "y");
+  const Output z = On(1).Op("Add", {y, b.WithDevice("/cpu:0").Op("Square", {y})});
+  const Result<Tensor> got = Fetch(z, feed);
+  ASSERT_TRUE(got.ok()) << got.status().ToString();
+  EXPECT_THAT(got->flat<float>(), ElementsAre(6, 12));
+  EXPECT_EQ(Times(z, "_CopyFromPeer"), 1);
+}
+
+TEST_F(TwoFakesTest, WhatIsDeadThereIsDeadHere) {
+  const Output x = Placeholder("x");
+  Node* const sides = On(0).OpNode("Switch", {x, Placeholder("p", DType::kBool)});
+  const Output no = On(1).Op("Neg", {{sides, 0}}), yes = On(1).Op("Square", {{sides, 1}});
+  const Output y = On(0).Op("Merge", {no, yes});
+  for (const bool taken : {false, true}) {
+    const Result<Tensor> got = Fetch(y, {feed.front(), {"p", Tensor::Scalar(taken)}});
+    ASSERT_TRUE(got.ok()) << got.status().ToString();
+    EXPECT_THAT(got->flat<float>(), taken ? ElementsAre(9, 16) : ElementsAre(-3, -4));
+  }
+}
+
+TEST_F(TwoFakesTest, ALostOneIsNamedWhereTheOtherReadsFromIt) {
+  const Output y = On(0).Op("Neg", {Placeholder("x")});
+  const Output z = On(1).Op("Square", {y});
+  ASSERT_TRUE(Fetch(z, feed).ok());
+  static_cast<FakeDevice&>(*environment->devices()[1]).Lose();
+  const Status lost = Fetch(z, feed).status();
+  EXPECT_EQ(lost.code(), Code::kUnavailable);
+  EXPECT_THAT(lost.message(), HasSubstr("device:FAKE:0 is lost"));
 }
 
 // A session of an environment whose fake device is there unless a file is.

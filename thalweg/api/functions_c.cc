@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <functional>
 
 #include "thalweg/api/handles.h"
 #include "thalweg/graph/function_definition.h"
+#include "thalweg/passes/expand_functions.h"
 #include "thalweg/proto/wire.h"
+#include "thalweg/session/function_gradients.h"
 
 using namespace thalweg;       // NOLINT: the file is glue for this namespace
 using namespace thalweg::api;  // NOLINT
 
 namespace {
+
+// Nodes that tw_graph_expand_call adds to a program's graph, which keeps them.
+constexpr int kMostOfACall = 1 << 16;
 
 // The function whose body a handle is.
 Result<FunctionBuilder*> FunctionOf(const TwGraph* body) {
@@ -98,6 +104,25 @@ TwBuffer* tw_function_definition(TwGraph* body, const char* name, const TwOutput
     ASSIGN_OR_RETURN(const OwnedMessage definition, FunctionDefinition(*body->graph, name, ends));
     ASSIGN_OR_RETURN(std::string bytes, Serialize(*definition));
     return NewBuffer(std::move(bytes));
+  });
+}
+
+TwCode tw_graph_expand_call(TwGraph* graph, const TwNode* call, const char* prefix,
+                            TwOutput* outputs, TwStatus* status) {
+  return Guard(status, [&]() -> Status {
+    RETURN_IF_ERROR(RequireAll({{"graph", graph}, {"call", call}, {"prefix", prefix}}));
+    const Node& node = *Unwrap(call);
+    if (&node.graph() != graph->graph.get()) {
+      return InvalidArgument(node.Label(), " is of another graph");
+    }
+    if (node.num_outputs() > 0) RETURN_IF_ERROR(RequireAll({{"outputs", outputs}}));
+    ASSIGN_OR_RETURN(const std::vector<Output> made, ExpandCall(graph->graph.get(), node, prefix,
+                                                                {.gradients = FunctionGradients,
+                                                                 .max_nodes = kMostOfACall,
+                                                                 .serial_loops = true,
+                                                                 .tell_places = true}));
+    std::transform(made.begin(), made.end(), outputs, [](const Output& one) { return Wrap(one); });
+    return OkStatus();
   });
 }
 

@@ -161,6 +161,32 @@ TEST_F(FunctionsTest, TheDefinitionOfWhatAGraphComputes) {
   tw_status_free(status);
 }
 
+TEST_F(FunctionsTest, ACallIsExpandedToBeLookedInto) {
+  const tw::Function f = graph_.Function("scaled", {{tw::kFloat}}, [&](const tw::Outputs& x) {
+    return tw::Outputs{x[0] * graph_.Scalar(3.0f)};
+  });
+  const tw::Output y = graph_.Op(f.name, {graph_.Scalar(2.0f)});
+  ASSERT_TRUE(graph_.status().ok()) << graph_.status().message();
+  const tw::internal::StatusHolder status;
+  TwOutput inside = {};
+  ASSERT_EQ(tw_graph_expand_call(graph_.c(), y.c().node, "seen", &inside, status.c), TW_OK)
+      << tw_status_message(status.c);
+  EXPECT_EQ(std::string(tw_node_name(inside.node)).rfind("seen/", 0), 0u);
+  EXPECT_EQ(Run(tw::Output(&graph_, inside)), 6);
+  EXPECT_STREQ(
+      tw_code_name(tw_graph_expand_call(graph_.c(), inside.node, "seen", &inside, status.c)),
+      "INVALID_ARGUMENT");
+  EXPECT_THAT(tw_status_message(status.c), HasSubstr("calls no function"));
+  tw::Graph other(environment_);
+  EXPECT_STREQ(tw_code_name(tw_graph_expand_call(other.c(), y.c().node, "seen", &inside, status.c)),
+               "INVALID_ARGUMENT");
+  EXPECT_THAT(tw_status_message(status.c), HasSubstr("is of another graph"));
+  for (TwGraph* graph : {graph_.c(), static_cast<TwGraph*>(nullptr)}) {
+    EXPECT_STREQ(tw_code_name(tw_graph_expand_call(graph, y.c().node, nullptr, &inside, status.c)),
+                 "INVALID_ARGUMENT");
+  }
+}
+
 TEST_F(FunctionsTest, TheCInterfaceSaysWhatIsWrong) {
   TwStatus* status = tw_status_new();
   const auto said = [&] { return std::string(tw_status_message(status)); };

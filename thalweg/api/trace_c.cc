@@ -4,6 +4,7 @@
 #include "thalweg/trace/chrome_trace.h"
 #include "thalweg/trace/memory_json.h"
 #include "thalweg/trace/perfetto_trace.h"
+#include "thalweg/trace/recording_file.h"
 #include "thalweg/trace/trace_comparison.h"
 #include "thalweg/trace/trace_filter.h"
 #include "thalweg/trace/trace_page.h"
@@ -27,6 +28,7 @@ Result<TraceFilter> FilterOf(const TwTraceOptions& options) {
   ASSIGN_OR_RETURN(filter.tasks, UnwrapTexts(options.tasks, options.num_tasks, "task"));
   ASSIGN_OR_RETURN(filter.nodes, UnwrapTexts(options.nodes, options.num_nodes, "node"));
   filter.min_nanos = options.min_nanos;
+  filter.min_bytes = options.min_bytes;
   if (options.from_nanos > 0) filter.from_nanos = options.from_nanos;
   if (options.to_nanos != 0) filter.to_nanos = options.to_nanos;
   return filter;
@@ -76,9 +78,27 @@ TwTraceOptions OptionsOf(int64_t step) {
   return options;
 }
 
+TwBuffer* Remade(const void* recording, size_t size, TwStatus* status,
+                 Result<std::string> (*remake)(std::string_view)) {
+  return GuardPointer<TwBuffer>(status, [&]() -> Result<TwBuffer*> {
+    if (recording == nullptr && size > 0) return InvalidArgument("the recording is NULL");
+    ASSIGN_OR_RETURN(std::string text, remake({static_cast<const char*>(recording), size}));
+    return NewBuffer(std::move(text));
+  });
+}
+
 }  // namespace
 
 extern "C" {
+
+TwBuffer* tw_trace_pack(const void* recording, size_t size, TwStatus* status) {
+  return Remade(recording, size, status, CompactRecording);
+}
+
+TwBuffer* tw_trace_unpack(const void* recording, size_t size, TwStatus* status) {
+  return Remade(recording, size, status,
+                [](std::string_view bytes) { return MessageOfRecording(bytes); });
+}
 
 TwBuffer* tw_trace_tell(const char* const* paths, int32_t n, TwTraceForm form,
                         const TwTraceOptions* options, TwStatus* status) {

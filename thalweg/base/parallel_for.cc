@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "thalweg/base/event_count.h"
+#include "thalweg/base/helper_listener.h"
 #include "thalweg/base/spin.h"
 
 namespace thalweg::internal {
@@ -25,6 +27,7 @@ class Loop {
         shards_(n / shard + (n % shard != 0)),
         body_(body),
         context_(context),
+        listener_(HelperListener::Current()),
         ranges_(std::min(references, kMostRanges)),
         references_(references) {
     const int64_t each = shards_ / ranges_, more = shards_ % ranges_;
@@ -38,11 +41,24 @@ class Loop {
 
   // thread: 0 is the caller, helpers count from 1.
   void Work(int thread) {
-    int64_t mine = 0;
-    for (int i = 0; i < ranges_; ++i) mine += WorkOn(range_[(thread + i) % ranges_]);
-    if (mine != 0 && done_.fetch_add(mine, std::memory_order_acq_rel) + mine == shards_) {
-      finished_.NotifyAll();
+    Finish(WorkOnAll(thread, [] {}));
+  }
+
+  void Help(int thread) {
+    if (listener_ == nullptr) {
+      ThreadSwitches::Rest();
+      return Work(thread);
     }
+    // The listener is there while a shard has been claimed that does not count as done.
+    std::optional<ThreadSwitches::Watch> watch;
+    std::optional<HelperListener::Scope> scope;
+    const int64_t mine = WorkOnAll(thread, [&] {
+      if (watch) return;
+      watch.emplace();
+      scope.emplace(listener_);
+    });
+    if (watch) listener_->AddSwitches(&*watch);
+    Finish(mine);
   }
 
   void Wait() {
@@ -70,12 +86,28 @@ class Loop {
     int64_t end = 0;
   };
 
-  int64_t WorkOn(Range& range) {
+  void Finish(int64_t mine) {
+    if (mine != 0 && done_.fetch_add(mine, std::memory_order_acq_rel) + mine == shards_) {
+      finished_.NotifyAll();
+    }
+  }
+
+  // `claimed` is called before each shard. How many there were.
+  template <class Claimed>
+  int64_t WorkOnAll(int thread, const Claimed& claimed) {
+    int64_t mine = 0;
+    for (int i = 0; i < ranges_; ++i) mine += WorkOn(range_[(thread + i) % ranges_], claimed);
+    return mine;
+  }
+
+  template <class Claimed>
+  int64_t WorkOn(Range& range, const Claimed& claimed) {
     int64_t mine = 0;
     // A look first: most threads find most ranges done.
     while (range.next.load(std::memory_order_relaxed) < range.end) {
       const int64_t s = range.next.fetch_add(1, std::memory_order_relaxed);
       if (s >= range.end) break;
+      claimed();
       const int64_t begin = s * shard_;
       body_(context_, begin, begin + std::min(shard_, n_ - begin));
       ++mine;
@@ -90,6 +122,7 @@ class Loop {
   const int64_t shards_;
   const ShardBody body_;
   const void* const context_;
+  HelperListener* const listener_;
   const int ranges_;
   std::atomic<int> references_;
   EventCount finished_;
@@ -99,7 +132,7 @@ class Loop {
 
 void Help(void* object, uint64_t thread) {
   Loop* const loop = static_cast<Loop*>(object);
-  loop->Work(static_cast<int>(thread));
+  loop->Help(static_cast<int>(thread));
   Loop::Release(loop);
 }
 

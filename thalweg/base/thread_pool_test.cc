@@ -5,12 +5,14 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "thalweg/base/helper_listener.h"
 #include "thalweg/base/notification.h"
 #include "thalweg/base/parallel_for.h"
 #include "thalweg/base/spin.h"
@@ -159,6 +161,43 @@ TEST_P(ThreadPoolTest, ParallelForNests) {
     ParallelFor(&pool, 16, 1, [&](int64_t j, int64_t) { sum += i * 16 + j; });
   });
   EXPECT_EQ(sum, 255 * 256 / 2);
+}
+
+TEST_P(ThreadPoolTest, HelpersTellWhoListens) {
+  class Listener : public HelperListener {
+   public:
+    void AddSwitches(ThreadSwitches::Watch* watch) override {
+      EXPECT_NE(watch, nullptr);
+      EXPECT_NE(std::this_thread::get_id(), caller_);
+      ++told;
+    }
+    std::atomic<int> told{0};
+
+   private:
+    const std::thread::id caller_ = std::this_thread::get_id();
+  };
+  ThreadPool pool({.threads = GetParam()});
+  Listener listener;
+  {
+    const HelperListener::Scope scope(&listener);
+    std::atomic<int> begun{0};
+    const int expected = GetParam() > 0 ? 2 : 1;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    ParallelFor(&pool, 2, 1, [&](int64_t, int64_t) {
+      EXPECT_EQ(HelperListener::Current(), &listener);  // loops within are meant, too
+      ++begun;
+      while (begun < expected && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    });
+    EXPECT_EQ(begun, 2);
+  }
+  EXPECT_EQ(listener.told, GetParam() > 0 ? 1 : 0);
+  EXPECT_EQ(HelperListener::Current(), nullptr);
+  Notification done;
+  ScheduleClosure(pool, [&] {
+    EXPECT_EQ(HelperListener::Current(), nullptr);
+    done.Notify();
+  });
+  done.Wait();
 }
 
 TEST_P(ThreadPoolTest, ParallelForEndsWhileEveryWorkerIsBusy) {

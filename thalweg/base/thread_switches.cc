@@ -121,12 +121,26 @@ void ThreadSwitches::Read(uint64_t from, uint64_t to, std::vector<ThreadSwitch>*
   if (Written() - from > kRoom) into->resize(first);
 }
 
+void ThreadSwitches::SetCounting(bool counts) {
+  // A process that was forked has the descriptor, and what it says of it goes for the other's.
+  if (fd_ < 0 || counts_ == counts || !owner_.IsThisProcess()) return;
+  counts_ = counts;
+  ::ioctl(fd_, counts ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void ThreadSwitches::EndCounting() {
+  lingers_ = false;
+  OfThisThread().SetCounting(false);
+}
+
 ThreadSwitches::Watch::Watch() : of_(OfThisThread()), read_(of_.Written()) {
-  if (of_.fd_ >= 0 && of_.watches_++ == 0) ::ioctl(of_.fd_, PERF_EVENT_IOC_ENABLE, 0);
+  lingers_ = false;
+  ++of_.watches_;
+  of_.SetCounting(true);
 }
 
 ThreadSwitches::Watch::~Watch() {
-  if (of_.fd_ >= 0 && --of_.watches_ == 0) ::ioctl(of_.fd_, PERF_EVENT_IOC_DISABLE, 0);
+  if (--of_.watches_ == 0) lingers_ = of_.counts_;
 }
 
 bool ThreadSwitches::Watch::HasNews() const { return of_.Written() != read_; }

@@ -19,38 +19,14 @@
 #include <functional>
 #include <thread>
 
+#include "thalweg/base/test_answering_thread.h"
+
 namespace thalweg {
 namespace {
 
 constexpr int64_t kLongest = 30'000'000'000;  // of a wait that a switch ends
 
 int64_t NowNanos() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
-
-// A thread that answers each byte. Whoever asks has no processor until it has, or nearly always.
-class Echo {
- public:
-  Echo() : made_(::pipe(asks_.data()) == 0 && ::pipe(answers_.data()) == 0) {
-    EXPECT_TRUE(made_);
-    thread_ = std::thread([this] {
-      char byte = 0;
-      while (::read(asks_[0], &byte, 1) == 1 && ::write(answers_[1], &byte, 1) == 1) continue;
-    });
-  }
-  ~Echo() {
-    ::close(asks_[1]);
-    thread_.join();
-    for (const int end : {asks_[0], answers_[0], answers_[1]}) ::close(end);
-  }
-  void Ask() {
-    char byte = 0;
-    EXPECT_TRUE(::write(asks_[1], &byte, 1) == 1 && ::read(answers_[0], &byte, 1) == 1);
-  }
-
- private:
-  std::array<int, 2> asks_{}, answers_{};
-  const bool made_;
-  std::thread thread_;
-};
 
 class ThreadSwitchesTest : public testing::Test {
  protected:
@@ -79,7 +55,7 @@ class ThreadSwitchesTest : public testing::Test {
   }
 
  private:
-  Echo echo_;
+  AnsweringThread echo_;
 };
 
 TEST_F(ThreadSwitchesTest, AThreadThatWaitsWasOut) {
@@ -146,6 +122,24 @@ TEST_F(ThreadSwitchesTest, OfManyTheLastAreTold) {
   EXPECT_LE(last, switches.back().out_nanos);
 }
 
+TEST_F(ThreadSwitchesTest, AThreadIsCountedUntilItRests) {
+  if (!IsPermitted()) return;
+  ThreadSwitches::Rest();
+  EXPECT_FALSE(ThreadSwitches::IsCounting());
+  for (int round = 0; round < 2; ++round) {
+    WaitOften(1);
+    EXPECT_TRUE(ThreadSwitches::IsCounting());
+  }
+  ThreadSwitches::Rest();
+  EXPECT_FALSE(ThreadSwitches::IsCounting());
+  const ThreadSwitches::Watch watch;
+  ThreadSwitches::Rest();
+  EXPECT_TRUE(ThreadSwitches::IsCounting());
+  WaitOften(1);
+  EXPECT_TRUE(watch.HasNews());
+  std::thread([] { EXPECT_FALSE(ThreadSwitches::IsCounting()); }).join();
+}
+
 TEST_F(ThreadSwitchesTest, WatchesNest) {
   if (!IsPermitted()) return;
   ThreadSwitches::Watch outer;
@@ -174,6 +168,17 @@ TEST_F(ThreadSwitchesTest, AForkedProcessHasNone) {
     watch.Take(&switches);
     return switches.empty();
   });
+}
+
+// What a forked process does changes nothing here.
+TEST_F(ThreadSwitchesTest, AForkedProcessEndsNoCounting) {
+  if (!IsPermitted()) return;
+  ExpectOfChild([] {
+    { const ThreadSwitches::Watch watch; }
+    ThreadSwitches::Rest();
+    return true;
+  });
+  WaitOften(1);
 }
 
 // What a thread is told that may not, or cannot, ask the kernel.

@@ -23,6 +23,7 @@
 #include "thalweg/compute/pool/pool.h"
 #include "thalweg/compute/program/program.h"
 #include "thalweg/compute/program/reduced_program.h"
+#include "thalweg/compute/quantized/level_product.h"
 #include "thalweg/compute/reduce/reduce.h"
 #include "thalweg/compute/softmax/softmax.h"
 #include "thalweg/compute/work.h"
@@ -166,6 +167,34 @@ void GemmRows(Bench& bench) {
     PackGemm(bench.work(), DType::kFloat, shape, b.data(), packed.data()).IgnoreError();
     bench.Flops(Label("gemm", {m, k, n}) + " packed b", flops, [&] {
       PackedGemm(bench.work(), DType::kFloat, shape, a.data(), packed.data(), c.data())
+          .IgnoreError();
+    });
+  }
+}
+
+// Levels of 8 bits; multiplications and additions of integers stand beside the roof of floats.
+void LevelProductRows(Bench& bench) {
+  const int64_t sizes[][3] = {{128, 768, 768},  {128, 768, 3072}, {128, 3072, 768},
+                              {1, 768, 3072},   {3136, 64, 64},   {784, 1152, 128},
+                              {196, 2304, 256}, {49, 4608, 512},  {12544, 147, 64}};
+  for (const auto& [rows, depth, columns] : sizes) {
+    const int64_t m = rows, k = depth, n = columns;
+    const std::vector<uint8_t> a(m * k, 5), b(k * n, 3);
+    std::vector<int32_t> c(m * n), wide_a(m * k, 5), wide_b(k * n, 3);
+    const double flops = 2.0 * static_cast<double>(m * n * k);
+    const ProductSize size{m, n, k};
+    const LevelMatrix of_a{.dtype = DType::kQuint8, .levels = a.data(), .zero = 3};
+    LevelMatrix of_b{.dtype = DType::kQint8, .levels = b.data()};
+    bench.Flops(Label("levels", {m, k, n}), flops,
+                [&] { LevelProduct(bench.work(), size, of_a, of_b, c.data()).IgnoreError(); });
+    std::vector<uint8_t> packed(PackedLevelsSize(bench.work().isa(), size));
+    PackLevels(bench.work(), size, of_b, packed.data()).IgnoreError();
+    of_b.packed = packed.data();
+    bench.Flops(Label("levels", {m, k, n}) + " packed b", flops,
+                [&] { LevelProduct(bench.work(), size, of_a, of_b, c.data()).IgnoreError(); });
+    bench.Flops(Label("levels", {m, k, n}) + " as int32", flops, [&] {
+      Gemm(bench.work(), DType::kInt32, GemmShape::Dense(m, n, k), wide_a.data(), wide_b.data(),
+           c.data())
           .IgnoreError();
     });
   }
@@ -548,6 +577,7 @@ int main(int argc, char** argv) {
     if (!only.empty() && only != IsaLevelName(static_cast<IsaLevel>(level))) continue;
     Bench bench(static_cast<IsaLevel>(level), filter);
     GemmRows(bench);
+    LevelProductRows(bench);
     BatchedRows(bench);
     ConvRows(bench);
     ResnetRows(bench);

@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "thalweg/base/helper_listener.h"
 #include "thalweg/executor/frames.h"
 #include "thalweg/executor/node_error.h"
 #include "thalweg/executor/propagation.h"
@@ -38,6 +39,7 @@ class NodeRunner : public Propagation<kParallel> {
   NodeRunner(StepState& step, Scratch& scratch, int thread) : Base(step, scratch), thread_(thread) {
     context_.SetBase(kConstants, const_cast<Tensor*>(plan_.constants.data()));
     context_.SetBase(kRegisters, registers_);
+    if constexpr (!kTrace) ThreadSwitches::Rest();
   }
 
   void StartRoot() {
@@ -68,6 +70,7 @@ class NodeRunner : public Propagation<kParallel> {
     Iteration& iteration = *activation.iteration;
     const Unit& unit = iteration.code->units[activation.unit];
     Enter(iteration, unit);
+    const HelperScope helped(helpers_);
     bool suspended = false;
     if (step_.Stopped()) {
       step_.MarkSkipped();
@@ -91,6 +94,7 @@ class NodeRunner : public Propagation<kParallel> {
     const Unit& unit = iteration.code->units[state.unit];
     const Instr& instr = plan_.code[state.instr];
     Enter(iteration, unit);
+    const HelperScope helped(helpers_);
     unit_ = state.unit;
     const Operand* operands = OperandsOf(instr);
     context_.SetOperands(operands, static_cast<int>(instr.inputs), static_cast<int>(instr.outputs));
@@ -553,11 +557,36 @@ class NodeRunner : public Propagation<kParallel> {
   };
   using CallScope = std::conditional_t<kTrace, TracedCall, NoNode>;
 
+  // Threads that help in loops of its kernels tell the trace, where that wants to know.
+  class Helpers : public HelperListener {
+   public:
+    void Tell(StepTrace* trace, int thread) { trace_ = trace, thread_ = thread; }
+    void AddSwitches(ThreadSwitches::Watch* watch) override {
+      trace_->AddHelperSwitches(thread_, watch);
+    }
+    HelperListener* listener() { return trace_ == nullptr ? Current() : this; }
+
+   private:
+    StepTrace* trace_ = nullptr;
+    int thread_ = 0;
+  };
+  struct NoHelpers {};
+  struct NoScope {
+    explicit NoScope(const NoHelpers& /*helpers*/) {}
+  };
+  struct TracedScope : HelperListener::Scope {
+    explicit TracedScope(Helpers& helpers) : Scope(helpers.listener()) {}
+  };
+  using HelperScope = std::conditional_t<kTrace, TracedScope, NoScope>;
+
   void EnterTraced() {
     trace_ = step_.args().trace;
     traces_values_ = trace_->traces_values();
     last_end_ = kNoTime;
-    if (!watch_ && trace_->traces_switches()) watch_.emplace();
+    if (watch_ || !trace_->traces_switches()) return;
+    watch_.emplace();
+    // What this thread may not ask, those that help may not.
+    if (watch_->status().ok()) helpers_.Tell(trace_, thread_);
   }
   // When a call of the node begins; kNoTime where it is not timed. Where nothing but a record lies
   // between two kernels, one begins when the other has ended: one look at the time.
@@ -628,6 +657,7 @@ class NodeRunner : public Propagation<kParallel> {
   NodeRecord* records_end_ = nullptr;
   std::vector<ValueRecord> values_;  // of those records
   std::optional<ThreadSwitches::Watch> watch_;
+  [[no_unique_address]] std::conditional_t<kTrace, Helpers, NoHelpers> helpers_;
 };
 
 }  // namespace thalweg

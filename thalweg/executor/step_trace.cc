@@ -134,7 +134,7 @@ std::vector<T> StepTrace::TakeAll(std::vector<T> Batch::*part) {
 std::vector<NodeRecord> StepTrace::TakeRecords() { return TakeAll(&Batch::records); }
 std::vector<ValueRecord> StepTrace::TakeValues() { return TakeAll(&Batch::values); }
 
-void StepTrace::AddNews(int thread, ThreadSwitches::Watch* watch) {
+void StepTrace::AddNews(int thread, ThreadSwitches::Watch* watch, bool of_helper) {
   MutexLock lock(mutex_);
   if (!watch->status().ok()) {
     if (switches_missing_.ok()) switches_missing_ = watch->status();
@@ -142,7 +142,10 @@ void StepTrace::AddNews(int thread, ThreadSwitches::Watch* watch) {
   }
   news_.clear();
   watch->Take(&news_);
-  for (const ThreadSwitch& times : news_) switches_.push_back({thread, times});
+  for (const ThreadSwitch& times : news_) {
+    // What a helper waits for of itself is no other's doing.
+    if (!of_helper || times.is_preempted) switches_.push_back({thread, of_helper, times});
+  }
   while (static_cast<int64_t>(switches_.size() * sizeof(Switch)) > most_bytes_) {
     switches_gone_until_ = std::max(switches_gone_until_, switches_.front().times.in_nanos);
     switches_.pop_front();
@@ -152,8 +155,26 @@ void StepTrace::AddNews(int thread, ThreadSwitches::Watch* watch) {
 SwitchRecords StepTrace::TakeSwitches() {
   MutexLock lock(mutex_);
   SwitchRecords taken{.by_thread = {}, .missing = switches_missing_};
-  for (const Switch& each : switches_) taken.by_thread[each.thread].push_back(each.times);
+  for (const Switch& each : switches_) {
+    auto& of = each.of_helper ? taken.of_helpers : taken.by_thread;
+    of[each.thread].push_back(each.times);
+  }
   switches_.clear();
+  // Several help at once, and tell when they are done.
+  for (auto& [thread, all] : taken.of_helpers) {
+    std::sort(all.begin(), all.end(), [](const ThreadSwitch& a, const ThreadSwitch& b) {
+      return a.out_nanos < b.out_nanos;
+    });
+    size_t last = 0;
+    for (size_t i = 1; i < all.size(); ++i) {
+      if (all[i].out_nanos <= all[last].in_nanos) {
+        all[last].in_nanos = std::max(all[last].in_nanos, all[i].in_nanos);
+      } else {
+        all[++last] = all[i];
+      }
+    }
+    all.resize(last + 1);
+  }
   return taken;
 }
 

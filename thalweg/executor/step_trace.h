@@ -64,7 +64,9 @@ struct LeftOutRecords {
 // When threads of a step had no processor.
 struct SwitchRecords {
   std::map<int, std::vector<ThreadSwitch>> by_thread;  // NodeRecord::thread; in order
-  Status missing;                                      // why there are none, of one thread
+  // When some thread that helped that one in a loop could have gone on; in order, apart.
+  std::map<int, std::vector<ThreadSwitch>> of_helpers;
+  Status missing;  // why there are none, of one thread
 };
 
 class StepTrace {
@@ -115,7 +117,11 @@ class StepTrace {
   std::vector<ValueRecord> TakeValues() EXCLUDES(mutex_);
   // What `watch` has of the calling thread, or why it has nothing.
   void AddSwitches(int thread, ThreadSwitches::Watch* watch) EXCLUDES(mutex_) {
-    if (!watch->status().ok() || watch->HasNews()) AddNews(thread, watch);
+    if (!watch->status().ok() || watch->HasNews()) AddNews(thread, watch, false);
+  }
+  // What `watch` has of the calling thread, which helped that one.
+  void AddHelperSwitches(int thread, ThreadSwitches::Watch* watch) EXCLUDES(mutex_) {
+    if (!watch->status().ok() || watch->HasNews()) AddNews(thread, watch, true);
   }
   SwitchRecords TakeSwitches() EXCLUDES(mutex_);
   // By node, timed or not; nothing where all are timed.
@@ -128,11 +134,12 @@ class StepTrace {
   };
   struct Switch {
     int thread = 0;
+    bool of_helper = false;
     ThreadSwitch times;
   };
   template <class T>
   std::vector<T> TakeAll(std::vector<T> Batch::*part) EXCLUDES(mutex_);
-  void AddNews(int thread, ThreadSwitches::Watch* watch) EXCLUDES(mutex_);
+  void AddNews(int thread, ThreadSwitches::Watch* watch, bool of_helper) EXCLUDES(mutex_);
   // Of the oldest batch, the first so many.
   void DropFirst(size_t records) REQUIRES(mutex_);
   void NoteLeftOut(const NodeRecord& record) REQUIRES(mutex_);

@@ -3,7 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "thalweg/base/parallel_for.h"
+#include "thalweg/base/test_answering_thread.h"
 #include "thalweg/base/thread_pool.h"
 #include "thalweg/executor/executor.h"
 #include "thalweg/executor/test_program.h"
@@ -13,6 +21,7 @@ namespace thalweg {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr int64_t kRecordBytes = sizeof(NodeRecord), kValueBytes = sizeof(ValueRecord);
 
@@ -148,6 +157,120 @@ TEST(BoundedTraceTest, ALongLoopIsBoundedWhileItRuns) {
         EXPECT_EQ(runs[i], node.op == "Add" ? kTrips : kTrips + 1) << node.Label();
       }
     }
+  }
+}
+
+// The kernel keeps the last 224 switches of a thread. So what is told of more waits than that was
+// taken while the step ran: when a unit ends, and within one that is a whole loop.
+TEST(TracedThreadTest, ALongStepTellsOfMoreSwitchesThanTheKernelKeeps) {
+  for (const bool structured : {true, false}) {
+    // Units of their own end each iteration; a loop that is one hands over each 8,192 executions.
+    const int64_t trips = structured ? 30'000 : 600, asked_each = structured ? 32 : 1;
+    constexpr size_t kKept = 224;
+    AnsweringThread answerer;
+    StepTrace trace;
+    TestProgram p;
+    const Value zero = p.Const(0), one = p.Const(1), limit = p.Const(trips);
+    p.Fetch(p.While(
+        "loop", {zero}, [&](const auto& v) { return p.Less(v[0], p.Enter(limit, "loop", true)); },
+        [&](const auto& v) {
+          return std::vector<Value>{p.Call({p.Add(v[0], one)}, [&](Context& ctx) {
+            if (ctx.input(0).template scalar<int64_t>() % asked_each == 0) answerer.Ask();
+            ctx.set_output(0, ctx.input(0));
+            return OkStatus();
+          })};
+        })[0]);
+    Harness harness(p.Take(), [&](Program program) {
+      return MakeExecutor(std::move(program), {.structured_loops = structured});
+    });
+    ASSERT_TRUE(harness.made().ok());
+    trace.TraceSwitches();
+    CancellationManager cancellation;
+    Tensor out;
+    ASSERT_TRUE(harness.RunStep({}, {&out, 1}, cancellation, &trace).ok());
+    const SwitchRecords switches = trace.TakeSwitches();
+    if (!switches.missing.ok()) {
+      EXPECT_THAT(switches.missing.message(), HasSubstr("tells no thread switches"));
+      continue;  // the machine does not permit it
+    }
+    // The one that is asked may be let run in place of who asks, which is no wait.
+    size_t told = 0;
+    for (const auto& [thread, all] : switches.by_thread) told += all.size();
+    EXPECT_GT(told, 2 * kKept) << "of " << trips / asked_each;
+  }
+}
+
+// Steps that are traced one after the other are counted through; the next one that is not ends it.
+TEST(TracedThreadTest, AStepThatIsNotTracedEndsTheCounting) {
+  TestProgram p;
+  p.Fetch(p.Add(p.Const(1), p.Const(2)));
+  Harness harness(p.Take(), [&](Program program) { return MakeExecutor(std::move(program), {}); });
+  ASSERT_TRUE(harness.made().ok());
+  CancellationManager cancellation;
+  Tensor out;
+  for (int round = 0; round < 2; ++round) {
+    StepTrace trace;
+    trace.TraceSwitches();
+    ASSERT_TRUE(harness.RunStep({}, {&out, 1}, cancellation, &trace).ok());
+    EXPECT_EQ(ThreadSwitches::IsCounting(), trace.TakeSwitches().missing.ok());
+  }
+  ASSERT_TRUE(harness.RunStep({}, {&out, 1}, cancellation, nullptr).ok());
+  EXPECT_FALSE(ThreadSwitches::IsCounting());
+}
+
+// A thread that helps a kernel shares a processor with one that always wants it, until it has seen
+// that it was let wait.
+TEST(TracedThreadTest, HelpersOfAKernelAreToldOf) {
+  ThreadPool pool({.threads = 1});
+  StepTrace trace;
+  bool is_permitted = true;
+  TestProgram p;
+  p.Fetch(p.Call({p.Const(1)}, [&](Context& ctx) {
+    std::atomic<int> begun{0};
+    const std::thread::id caller = std::this_thread::get_id();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    ParallelFor(&pool, 2, 1, [&](int64_t, int64_t) {
+      ++begun;
+      while (begun < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+      if (std::this_thread::get_id() == caller) return;
+      ThreadSwitches::Watch watch;
+      is_permitted = watch.status().ok();
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(::sched_getcpu(), &one);
+      ::sched_setaffinity(0, sizeof(one), &one);
+      std::atomic<bool> stop{false};
+      std::thread other([&stop] {
+        while (!stop.load(std::memory_order_relaxed)) continue;
+      });
+      bool seen = !is_permitted;
+      while (!seen && std::chrono::steady_clock::now() < end) {
+        std::vector<ThreadSwitch> switches;
+        watch.Take(&switches);
+        for (const ThreadSwitch& each : switches) seen |= each.is_preempted;
+      }
+      stop = true;
+      other.join();
+    });
+    ctx.set_output(0, ctx.input(0));
+    return OkStatus();
+  }));
+  Harness harness(p.Take(), [&](Program program) { return MakeExecutor(std::move(program), {}); });
+  ASSERT_TRUE(harness.made().ok());
+  trace.TraceSwitches();
+  CancellationManager cancellation;
+  Tensor out;
+  ASSERT_TRUE(harness.RunStep({}, {&out, 1}, cancellation, &trace).ok());
+  const SwitchRecords switches = trace.TakeSwitches();
+  EXPECT_EQ(switches.missing.ok(), is_permitted);
+  if (!is_permitted) return;
+  ASSERT_TRUE(switches.of_helpers.contains(0));
+  int64_t before = 0;
+  for (const ThreadSwitch& each : switches.of_helpers.at(0)) {
+    EXPECT_TRUE(each.is_preempted);
+    EXPECT_LT(before, each.out_nanos);
+    EXPECT_LE(each.out_nanos, each.in_nanos);
+    before = each.in_nanos;
   }
 }
 

@@ -7,9 +7,9 @@
 namespace thalweg {
 namespace {
 
-constexpr std::array<std::string_view, 8> kHostOps = {
-    "_Send",       "_Recv",         "_HostSend", "_HostRecv",
-    "_CopyToHost", "_CopyFromHost", "NoOp",      "ControlTrigger",
+constexpr std::array<std::string_view, 9> kHostOps = {
+    "_Send",         "_Recv",         "_HostSend", "_HostRecv",      "_CopyToHost",
+    "_CopyFromHost", "_CopyFromPeer", "NoOp",      "ControlTrigger",
 };
 
 }  // namespace

@@ -25,8 +25,8 @@ Status CallCounts::Add(const Node& node) {
                              kMaxCallDepth, " deep");
   }
   if (nodes_ > options_.max_nodes) {
-    return ResourceExhausted("the functions of this step expand to more than ", options_.max_nodes,
-                             " nodes");
+    return ResourceExhausted("the functions that are called expand to more than ",
+                             options_.max_nodes, " nodes");
   }
   return OkStatus();
 }

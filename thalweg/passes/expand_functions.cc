@@ -117,4 +117,69 @@ Result<StepGraph> ExpandFunctions(const StepGraph& step, const FunctionLibrary& 
   return StepExpander(step, library, options).Run();
 }
 
+namespace {
+
+// What an error left: a loop that is not closed would keep the graph from being written.
+Status CloseOpenLoops(Graph* graph, int first) {
+  for (Node* const node : graph->Nodes()) {
+    if (node->id() < first || node->control() != Node::Control::kMerge) continue;
+    for (int i = 0; i < node->num_inputs(); ++i) {
+      if (node->input(i).node != nullptr) continue;
+      NodeSpec next;
+      next.name = StrCat(node->name(), "/open");
+      next.op = "NextIteration";
+      next.inputs = {{node, 0}};
+      next.make_unique = true;
+      ASSIGN_OR_RETURN(Node * back, graph->AddNode(std::move(next)));
+      RETURN_IF_ERROR(graph->SetBackEdge(node, i, {back, 0}));
+    }
+  }
+  return OkStatus();
+}
+
+Result<std::vector<Output>> ExpandCallInto(Graph* graph, const Node& call, std::string_view prefix,
+                                           const ExpandOptions& options) {
+  FunctionExpander expander(*graph, graph->library(), options);
+  if (!expander.IsCall(call)) return InvalidArgument(call.Label(), " calls no function");
+  CallCounts counts(expander, graph->library(), graph->shared_registry(), options);
+  if (Status status = counts.Add(call); !status.ok()) return status.WithContext(call.Label());
+  ControlContexts contexts(graph->num_nodes());
+  for (const Node* node : graph->Nodes()) contexts.Add(*node);
+  CallScope scope;
+  scope.prefix = StrCat(prefix, "/");
+  scope.device = call.device();
+  ASSIGN_OR_RETURN(Expansion made,
+                   expander.Expand({.node = call,
+                                    .inputs = {call.inputs().begin(), call.inputs().end()},
+                                    .controls = call.control_inputs(),
+                                    .may_be_dead = contexts.conditional(call),
+                                    .in_loop = contexts.frames(call) > 0},
+                                   scope));
+  if (!expander.late().empty()) {
+    return Unimplemented(call.Label(), " has gradients in it that only whole steps expand");
+  }
+  NodeSpec done;
+  done.name = StrCat(scope.prefix, call.name(), "/done");
+  done.op = "NoOp";
+  done.make_unique = true;
+  if (made.after != nullptr) done.control_inputs.push_back(made.after);
+  if (made.entry != nullptr) done.control_inputs.push_back(made.entry);
+  for (const Output& output : made.outputs) {
+    ASSIGN_OR_RETURN(Node * live, expander.Liveness(output, scope));
+    done.control_inputs.push_back(live);
+  }
+  RETURN_IF_ERROR(graph->AddNode(std::move(done)).status());
+  return std::move(made.outputs);
+}
+
+}  // namespace
+
+Result<std::vector<Output>> ExpandCall(Graph* graph, const Node& call, std::string_view prefix,
+                                       const ExpandOptions& options) {
+  const int first = graph->num_nodes();
+  Result<std::vector<Output>> made = ExpandCallInto(graph, call, prefix, options);
+  if (!made.ok()) RETURN_IF_ERROR(CloseOpenLoops(graph, first));
+  return made;
+}
+
 }  // namespace thalweg

@@ -4,6 +4,8 @@
 //
 //   ASSIGN_OR_RETURN(step, ExpandFunctions(step, graph.library(), {.gradients = ...}));
 //
+// ExpandCall adds what stands for one call to the call's own graph, for who looks into it.
+//
 // Calls (PartitionedCall, RemoteCall, a function's own name) become their bodies' nodes, named
 // "call/node". If and Case become Switch and Merge; While and For a loop frame; SymbolicGradient
 // the gradient's nodes; BatchFunction a branch, which the step takes that leads its batch. A call's
@@ -18,6 +20,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "thalweg/graph/function.h"
@@ -33,11 +36,22 @@ using GradientMaker = std::function<Result<std::vector<Output>>(
 
 struct ExpandOptions {
   GradientMaker gradients;
-  int max_nodes = 1 << 21;     // of the expanded graph
+  int max_nodes = 1 << 21;     // that are made
   WorkBudget* work = nullptr;  // of bodies too; the step's
+  bool serial_loops = false;   // While and For: one iteration at a time
+  // What stands in a function gets attributes that say where: `_function`, `_function_node` (its
+  // name there) and `_function_calls` (names of calls, the outermost first).
+  bool tell_places = false;
 };
 
 Result<StepGraph> ExpandFunctions(const StepGraph& step, const FunctionLibrary& library,
                                   const ExpandOptions& options);
+
+// The nodes are named "PREFIX/call/node", and nothing reads them: given are what would stand for
+// the call's outputs, and the last node is a NoOp behind all of it. InvalidArgument for a node that
+// is no call. What is too large is refused before anything is made, as far as that can be counted;
+// after another error some nodes may be there.
+Result<std::vector<Output>> ExpandCall(Graph* graph, const Node& call, std::string_view prefix,
+                                       const ExpandOptions& options);
 
 }  // namespace thalweg

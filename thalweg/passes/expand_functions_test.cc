@@ -460,5 +460,67 @@ TEST_F(ExpandWorkTest, ACancelledExpansionEnds) {
               testing::HasSubstr("enough (it was still being compiled: expanding functions"));
 }
 
+TEST_F(ExpandFunctionsTest, ACallIsExpandedBesideItself) {
+  Node* call = Add({.name = "deep", .op = "Deep", .inputs = {{x_, 0}}});
+  Node* reader = Add({.name = "reader", .op = "Neg", .inputs = {{call, 0}}});
+  const int before = graph_.num_nodes();
+  const Result<std::vector<Output>> made = ExpandCall(&graph_, *call, "seen", {});
+  ASSERT_TRUE(made.ok()) << made.status().ToString();
+  ASSERT_EQ(made->size(), 1u);
+  EXPECT_EQ((*made)[0].node->name(), "seen/deep/call/sum");
+  EXPECT_EQ((*made)[0].node->input(0), (Output{x_, 0}));
+  EXPECT_EQ(graph_.num_nodes(), before + 2);
+  const Node* const done = graph_.FindNode("seen/deep/done");
+  ASSERT_NE(done, nullptr);
+  EXPECT_EQ(done->id(), before + 1);
+  EXPECT_THAT(done->control_inputs(), testing::ElementsAre((*made)[0].node));
+  EXPECT_EQ(reader->input(0), (Output{call, 0}));
+  EXPECT_THAT(ExpandCall(&graph_, *reader, "seen", {}).status().message(),
+              testing::HasSubstr("calls no function"));
+  EXPECT_EQ((*made)[0].node->FindAttr("_function"), nullptr);
+}
+
+TEST_F(ExpandFunctionsTest, ACallThatIsTooLargeIsNotExpandedBesideItself) {
+  Node* call = Add({.name = "deep", .op = "Deep", .inputs = {{x_, 0}}});
+  const int before = graph_.num_nodes();
+  const Status status = ExpandCall(&graph_, *call, "seen", {.max_nodes = 0}).status();
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              testing::AllOf(testing::HasSubstr("'deep'"),
+                             testing::HasSubstr("expand to more than 0 nodes")));
+  EXPECT_EQ(graph_.num_nodes(), before);
+  // The graph's own nodes do not count.
+  EXPECT_TRUE(ExpandCall(&graph_, *call, "seen", {.max_nodes = before}).ok());
+}
+
+TEST_F(ExpandFunctionsTest, WhatStandsInAFunctionSaysWhereWhateverItsName) {
+  Add({.name = "seen/deep/call/sum", .op = "NoOp"});
+  Node* call = Add({.name = "deep", .op = "Deep", .inputs = {{x_, 0}}});
+  const Result<std::vector<Output>> made =
+      ExpandCall(&graph_, *call, "seen", {.tell_places = true});
+  ASSERT_TRUE(made.ok()) << made.status().ToString();
+  const Node& sum = *(*made)[0].node;
+  EXPECT_EQ(sum.name(), "seen/deep/call/sum_1");
+  EXPECT_EQ(*sum.Attr<std::string>("_function"), "Twice");
+  EXPECT_EQ(*sum.Attr<std::string>("_function_node"), "sum");
+  EXPECT_THAT(*sum.Attr<std::vector<std::string>>("_function_calls"),
+              testing::ElementsAre("deep", "call"));
+}
+
+TEST_F(ExpandFunctionsTest, LoopsOfACallMayBeSerial) {
+  Node* loop = Add({.name = "loop",
+                    .op = "While",
+                    .inputs = {{i_, 0}},
+                    .attrs = {{"T", std::vector<DType>{DType::kInt32}},
+                              {"cond", FunctionRef{"Below3", {}}},
+                              {"body", FunctionRef{"Next", {}}}}});
+  for (const bool serial : {false, true}) {
+    ASSERT_TRUE(ExpandCall(&graph_, *loop, serial ? "one" : "many", {.serial_loops = serial}).ok());
+    const Node* const enter = graph_.FindNode(serial ? "one/loop/Enter" : "many/loop/Enter");
+    ASSERT_NE(enter, nullptr);
+    EXPECT_EQ(*enter->Attr<int64_t>("parallel_iterations"), serial ? 1 : 10);
+  }
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -104,6 +104,7 @@ CallScope FunctionExpander::Inner(const CallScope& scope, std::string_view funct
   CallScope inner = scope;
   inner.outer = &scope;
   inner.function = function;
+  inner.call = {};
   inner.depth = scope.depth + 1;
   if (!name.empty()) inner.prefix = StrCat(scope.prefix, name, "/");
   return inner;
@@ -136,10 +137,11 @@ Result<Expansion> FunctionExpander::LeaveCall(const Call& call, const CallScope&
   std::vector<Node*> controls;
   if (call.inputs.empty()) AddOnce(controls, scope.gate);
   AddOnce(controls, scope.before);
-  ASSIGN_OR_RETURN(Node * made, Make(scope, "_RuntimeCall", "call", call.inputs,
-                                     {{"Tin", std::move(args)},
-                                      {"Tout", std::move(results)},
-                                      {"call", FunctionRef{node.op_name(), node.attrs()}}},
+  AttrMap attrs = {{"Tin", std::move(args)},
+                   {"Tout", std::move(results)},
+                   {"call", FunctionRef{node.op_name(), node.attrs()}}};
+  TellPlace(node.name(), *scope.outer, &attrs);
+  ASSIGN_OR_RETURN(Node * made, Make(scope, "_RuntimeCall", "call", call.inputs, std::move(attrs),
                                      std::move(controls)));
   Expansion left;
   for (int i = 0; i < node.num_outputs(); ++i) {
@@ -153,6 +155,7 @@ Result<Expansion> FunctionExpander::LeaveCall(const Call& call, const CallScope&
 Result<CallScope> FunctionExpander::Enter(const Call& call, const CallScope& outer) {
   CallScope scope = outer;
   scope.outer = &outer;
+  scope.call = call.node.name();
   scope.prefix = StrCat(outer.prefix, call.node.name(), "/");
   if (!call.node.device().empty()) scope.device = call.node.device();
   if (call.node.site() != 0) {
@@ -275,8 +278,8 @@ Result<Expansion> FunctionExpander::Inline(const FunctionBody& body,
       const auto id = static_cast<size_t>(node->id());
       RETURN_IF_ERROR(NodeMaker::RefineShape({copies.nodes[id], 0}, loop_shapes[id]));
     }
-    if (to_.num_nodes() > options_.max_nodes) {
-      return ResourceExhausted("the functions of this step expand to more than ",
+    if (to_.num_nodes() - begin_ > options_.max_nodes) {
+      return ResourceExhausted("the functions that are called expand to more than ",
                                options_.max_nodes, " nodes");
     }
   }
@@ -368,6 +371,21 @@ Status FunctionExpander::InlineCall(const Node& node, const CallScope& scope, Co
   return OkStatus();
 }
 
+void FunctionExpander::TellPlace(const std::string& name, const CallScope& scope,
+                                 AttrMap* attrs) const {
+  if (!options_.tell_places) return;
+  std::string_view function;
+  std::vector<std::string> calls;
+  for (const CallScope* s = &scope; s != nullptr; s = s->outer) {
+    if (function.empty() && IsFunction(*s)) function = s->function;
+    if (!s->call.empty()) calls.emplace_back(s->call);
+  }
+  std::reverse(calls.begin(), calls.end());
+  attrs->Set("_function", std::string(function));
+  attrs->Set("_function_node", name);
+  attrs->Set("_function_calls", std::move(calls));
+}
+
 AttrMap FunctionExpander::RenamedAttrs(const Node& node, const CallScope& scope) const {
   AttrMap attrs = node.attrs();
   if (node.control() == Node::Control::kEnter) {
@@ -397,6 +415,7 @@ Result<Node*> FunctionExpander::Place(const Node& node, std::vector<Output> inpu
   spec.inputs = inputs;
   spec.control_inputs = controls;
   spec.attrs = RenamedAttrs(node, scope);
+  TellPlace(node.name(), scope, &spec.attrs);
   spec.device = node.device().empty() ? scope.device : node.device();
   spec.site = node.site() == 0 ? scope.site : to_.InternSite(node.graph().Site(node.site()));
   spec.make_unique = true;

@@ -36,6 +36,7 @@ std::vector<FunctionRef> FunctionsOf(const FunctionLibrary& library, const Node&
 struct CallScope {
   const CallScope* outer = nullptr;
   std::string_view function;  // empty for the step itself
+  std::string_view call;      // that this is the scope of; empty for that of a function
   int depth = 0;
   std::string prefix;  // "call/"
   std::string device;
@@ -86,7 +87,7 @@ struct Expansion {
 class FunctionExpander {
  public:
   FunctionExpander(Graph& to, const FunctionLibrary& library, const ExpandOptions& options)
-      : to_(to), library_(library), options_(options) {}
+      : to_(to), library_(library), options_(options), begin_(to.num_nodes()) {}
 
   bool IsCall(const Node& node) const;
   Result<Expansion> Expand(const Call& call, const CallScope& outer);
@@ -140,6 +141,8 @@ class FunctionExpander {
   Status InlineCall(const Node& node, const CallScope& scope, Copies& copies);
   Result<Node*> Place(const Node& node, std::vector<Output> inputs, std::vector<Node*> controls,
                       const CallScope& scope);
+  // Where `told` asks for it: attributes that say where a node of a body stands.
+  void TellPlace(const std::string& name, const CallScope& scope, AttrMap* attrs) const;
   AttrMap RenamedAttrs(const Node& node, const CallScope& scope) const;
   Status CloseLoops(const FunctionBody& body, const Copies& copies);
   Result<Node*> After(const FunctionBody& body, const CallScope& scope, Copies& copies);
@@ -198,6 +201,7 @@ class FunctionExpander {
   Graph& to_;
   const FunctionLibrary& library_;
   const ExpandOptions& options_;
+  const int begin_;  // nodes that were there before
   bool keep_custom_gradients_ = false;
   std::unordered_map<std::string, bool> custom_;  // by function: whether HasCustomGradient
   std::vector<LateGradient> late_;

@@ -251,7 +251,7 @@ class WeightMarker {
   }
 
  private:
-  static constexpr int64_t kLeastDim = 8;  // below, a product reads b as it lies
+  static constexpr int64_t kLeastDim = 8;  // below, a product of floats reads b as it lies
   static constexpr int64_t kLeastElements = 4096;
 
   // What the value comes from unchanged.
@@ -288,21 +288,33 @@ class WeightMarker {
 
   static bool IsProduct(const Node& node) { return IsOneOf(node, {"MatMul", "_FusedMatMul"}); }
 
+  static bool IsLevelProduct(const Node& node) {
+    return node.op_name().starts_with("QuantizedMatMul") ||
+           node.op_name().starts_with("QuantizedConv2D");
+  }
+
   static bool MayKeep(const Node& node) {
     if (IsProduct(node)) return MayFuse(node);
+    if (IsLevelProduct(node)) return MayMove(node);
     return IsOneOf(node, {"Conv2D", "Conv2DBackpropInput", "_FusedConv2D"}) && MayMove(node) &&
            node.output_type(0) == DType::kFloat;
   }
 
-  static bool IsLarge(const PartialShape& shape, bool product) {
+  static bool HasMatrix(const Node& node) {
+    return IsProduct(node) || node.op_name().starts_with("QuantizedMatMul");
+  }
+
+  static bool IsLarge(const Node& node) {
+    const PartialShape& shape = node.input(1).shape();
     if (!shape.known_rank() || !shape.IsFullyDefined()) return false;
-    if (!product) return shape.rank() == 4 && shape.num_elements() >= kLeastElements;
-    return shape.rank() == 2 && shape.dim(0) >= kLeastDim && shape.dim(1) >= kLeastDim &&
+    if (!HasMatrix(node)) return shape.rank() == 4 && shape.num_elements() >= kLeastElements;
+    const int64_t least = IsProduct(node) ? kLeastDim : 1;
+    return shape.rank() == 2 && shape.dim(0) >= least && shape.dim(1) >= least &&
            shape.dim(0) >= kLeastElements / shape.dim(1);
   }
 
   const Node* WeightOf(const Node& node) const {
-    if (!IsLarge(node.input(1).shape(), IsProduct(node))) return nullptr;
+    if (!IsLarge(node)) return nullptr;
     const Node* source = Source(node.input(1));
     if (source->op_name() == "Const") return source;
     const bool variable = IsOneOf(*source, {"VariableV2", "Variable", "VarHandleOp"});
@@ -314,6 +326,7 @@ class WeightMarker {
     if (node.op_name() == "Conv2D") return " convolving";
     if (node.op_name() == "Conv2DBackpropInput") return " convolving backwards";
     if (node.op_name() == "_FusedConv2D") return StrCat(" in ", node.name());  // may be scaled
+    if (node.op_name().starts_with("QuantizedConv2D")) return " convolving levels";
     return *node.FindAttr("transpose_b") == AttrValue(true) ? " transposed" : "";
   }
 

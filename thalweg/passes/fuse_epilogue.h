@@ -12,9 +12,9 @@
 // (a normalization becomes part of the filter). The new node has the name of the last one, the
 // place of the first one, and "_fused_from" with all of them, which its errors say.
 //
-// MarkWeights: products and convolutions whose b or filter is a weight, a constant or a variable
-// that nothing in the step writes, get "_weight", a name for its form (a MatMul becomes
-// _FusedMatMul for that): their kernels keep it packed from step to step
+// MarkWeights: products and convolutions, those of levels too, whose b or filter is a weight, a
+// constant or a variable that nothing in the step writes, get "_weight", a name for its form (a
+// MatMul becomes _FusedMatMul for that): their kernels keep it packed from step to step
 // (resources/packed_weight.h). Loops are looked through.
 // Ownership: as pass.h: a new graph, or the one given.
 // Threads: as pass.h: one.

@@ -149,6 +149,32 @@ TEST_F(FuseEpilogueTest, FiltersAreMarked) {
   EXPECT_EQ(*result.fetches[1].node->Attr<std::string>("_weight"), "f in z");
 }
 
+TEST_F(FuseEpilogueTest, ProductsOfLevelsAreMarked) {
+  Define({"QuantizedMatMul", "QuantizedDepthwiseConv2D"}, Square);
+  Define({"QuantizedConv2D"}, EpilogueImage);
+  const auto product = [&](std::string_view op, Output value, std::string_view name) {
+    const Output end = Placeholder(StrCat(name, "_end"));
+    const Output given = b.Op("Placeholder", {}, {{"dtype", DType::kQuint8}});
+    AttrMap attrs;
+    if (op != "QuantizedMatMul") {
+      attrs = {{"strides", std::vector<int64_t>{1, 1, 1, 1}}, {"padding", std::string("SAME")}};
+    }
+    return b.Op(op, {given, value, end, end, end, end}, attrs, name);
+  };
+  const auto weight = [&](std::string_view op, std::string_view name) {
+    return b.Op(op, {}, {{"dtype", DType::kQuint8}, {"shape", PartialShape{64, 64}}}, name);
+  };
+  const Output matrix = weight("VariableV2", "m"), filter = weight("Variable", "f");
+  Made(MarkWeights(
+      Step({product("QuantizedMatMul", matrix, "p"), product("QuantizedConv2D", filter, "q"),
+            product("QuantizedDepthwiseConv2D", filter, "r")})));
+  ASSERT_EQ(result.fetches.size(), 3u);
+  EXPECT_EQ(result.fetches[0].node->op_name(), "QuantizedMatMul");
+  EXPECT_EQ(*result.fetches[0].node->Attr<std::string>("_weight"), "m");
+  EXPECT_EQ(*result.fetches[1].node->Attr<std::string>("_weight"), "f convolving levels");
+  EXPECT_EQ(result.fetches[2].node->FindAttr("_weight"), nullptr);
+}
+
 TEST_F(FuseEpilogueTest, ProductsWithConstantsAndUnwrittenVariablesAreMarked) {
   const Output constant =
       b.Const(Tensor::Of<float>(std::vector<float>(64 * 64), Shape{64, 64}), "c");

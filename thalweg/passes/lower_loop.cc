@@ -130,11 +130,12 @@ Status FunctionExpander::EnterLoop(Loop& loop, const CallScope& scope) {
   // What the loop waits for stays outside: no variable enters before it.
   std::vector<Node*> before;
   if (scope.before != nullptr) before.push_back(scope.before);
+  const int64_t parallel = options_.serial_loops ? 1 : loop.parallel_iterations;
   const auto enter = [&](const Output& value, bool constant) -> Result<Output> {
     ASSIGN_OR_RETURN(Node * made, Make(scope, "Enter", "Enter", {value},
                                        {{"frame_name", loop.frame},
                                         {"is_constant", constant},
-                                        {"parallel_iterations", loop.parallel_iterations}},
+                                        {"parallel_iterations", parallel}},
                                        constant ? std::vector<Node*>() : before));
     return Output{made, 0};
   };

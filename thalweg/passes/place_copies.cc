@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/passes/place_copies.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "thalweg/base/clock.h"
 #include "thalweg/base/notification.h"
+#include "thalweg/graph/node_maker.h"
 #include "thalweg/kernel/memory_kind.h"
 #include "thalweg/passes/graph_copier.h"
 
@@ -40,8 +42,13 @@ Result<Tensor> CopyNow(Device& device, const Tensor& tensor) {
 
 class CopyPlacer {
  public:
-  CopyPlacer(const StepGraph& part, Device& device, const KernelRegistry& kernels)
-      : from_(part), device_(device), kernels_(kernels), home_(part.graph->num_nodes()) {
+  CopyPlacer(const StepGraph& part, Device& device, const KernelRegistry& kernels,
+             const PeerEdges& peers)
+      : from_(part),
+        device_(device),
+        kernels_(kernels),
+        peers_(peers),
+        home_(part.graph->num_nodes()) {
     to_.graph = std::make_shared<Graph>(part.graph->shared_registry());
     to_.graph->versions() = part.graph->versions();
     to_.work = part.work;
@@ -82,6 +89,12 @@ class CopyPlacer {
     } else {
       ASSIGN_OR_RETURN(memory, NodeMemory::Of(node, kernels_, device_.type()));
     }
+    const auto peer = peers_.empty() ? peers_.end() : peers_.find(EdgeName(node));
+    const bool is_of_peers = peer != peers_.end();
+    if (is_of_peers) {
+      std::ranges::fill(memory.inputs, MemoryKind::kDevice);
+      std::ranges::fill(memory.outputs, MemoryKind::kDevice);
+    }
     std::vector<Output> inputs;
     std::vector<int> open;
     for (int i = 0; i < node.num_inputs(); ++i) {
@@ -96,12 +109,26 @@ class CopyPlacer {
       inputs.push_back(there);
     }
     Node* const now = to_.graph->CopyNode(node, std::move(inputs), Controls(node));
+    if (is_of_peers) NodeMaker::ReplaceAttr(now, "tensor_name", peer->second);
     for (const int i : open) back_edges_.push_back({now, i, node.input(i)});
     home_[node.id()] = now;
     memory_.push_back(std::move(memory.outputs));
     to_.origins.resize(static_cast<size_t>(now->id()) + 1);
     to_.origins[now->id()] = from_.Origin(node);
+    if (is_of_peers && node.num_outputs() > 0) {
+      ASSIGN_OR_RETURN(home_[node.id()], CopyFromPeer(node, now));
+    }
     return OkStatus();
+  }
+
+  // What the readers of a _Recv have in its place, whose tensor is in the sender's memory.
+  Result<Node*> CopyFromPeer(const Node& recv, Node* now) {
+    NodeSpec copy;
+    copy.name = to_.graph->UniqueName(StrCat(recv.name(), "/from_peer"));
+    copy.op = "_CopyFromPeer";
+    copy.inputs = {{now, 0}};
+    copy.site = to_.graph->InternSite(recv.graph().Site(recv.site()));
+    return to_.graph->AddNode(std::move(copy));
   }
 
   std::vector<Node*> Controls(const Node& node) const {
@@ -142,6 +169,7 @@ class CopyPlacer {
   const StepGraph& from_;
   Device& device_;
   const KernelRegistry& kernels_;
+  const PeerEdges& peers_;
   StepGraph to_;
   std::vector<Node*> home_;                                // by old id
   std::vector<std::vector<MemoryKind>> memory_;            // by old id: of its outputs
@@ -151,10 +179,10 @@ class CopyPlacer {
 
 }  // namespace
 
-Result<StepGraph> PlaceCopies(const StepGraph& part, Device& device,
-                              const KernelRegistry& kernels) {
+Result<StepGraph> PlaceCopies(const StepGraph& part, Device& device, const KernelRegistry& kernels,
+                              const PeerEdges& peers) {
   if (device.host_addressable()) return part;
-  return CopyPlacer(part, device, kernels).Run();
+  return CopyPlacer(part, device, kernels, peers).Run();
 }
 
 }  // namespace thalweg

@@ -31,6 +31,19 @@ TEST_F(ComputeProbeTest, RatesAreWhatItsKernelsTake) {
   EXPECT_LT(gpu.computed, 200);
 }
 
+// As where another program has the processor: a wait that takes longer than calls behind it would
+// leave nothing of their time.
+TEST_F(ComputeProbeTest, AWaitThatIsDisturbedIsNotBelieved) {
+  AddTimedKernels(kernels);
+  gpu.fast_before = 2;  // of the kernels' first calls
+  gpu.slow_copies = 3;  // all tries of the first wait
+  const Result<MeasuredRates::Processor> rates = Measure();
+  ASSERT_TRUE(rates.ok()) << rates.status().ToString();
+  EXPECT_EQ(gpu.slow_copies, 0);
+  EXPECT_NEAR(rates->node_seconds, 5e-6, 1e-8);
+  EXPECT_NEAR(rates->flops, 2.0 * 512 * 512 * 512 / 72.1e-6, 1e10);
+}
+
 TEST_F(ComputeProbeTest, ADeviceWithoutTheKernelsIsNotMeasured) {
   EXPECT_EQ(Measure().status().code(), Code::kNotFound);
   kernels.Add<TimedMatMul>("MatMul", "GPU", {{"T", DType::kFloat}});

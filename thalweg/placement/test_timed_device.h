@@ -29,11 +29,20 @@ class TimedDevice : public NamedDevice {
   static constexpr std::chrono::nanoseconds kCall{5000};  // of every kernel
   static constexpr int64_t kFlopsPerNano = 4000;
   static constexpr int64_t kMovedPerNano = 100;  // bytes
+  static constexpr std::chrono::milliseconds kDisturbance{1};
 
   TimedDevice(std::string_view name, FakeClock* clock)
       : NamedDevice(name, 1, /*host_addressable=*/false), clock_(clock) {}
   Allocator& host_allocator() override { return *host_; }
-  void CopyToHost(const Tensor& tensor, CopyDone done) override { Copy(tensor, std::move(done)); }
+  void CopyToHost(const Tensor& tensor, CopyDone done) override {
+    if (fast_before > 0) {
+      --fast_before;
+    } else if (slow_copies > 0) {
+      --slow_copies;
+      clock_->Advance(kDisturbance);
+    }
+    Copy(tensor, std::move(done));
+  }
   void CopyFromHost(const Tensor& tensor, CopyDone done) override { Copy(tensor, std::move(done)); }
 
   // One kernel.
@@ -47,6 +56,9 @@ class TimedDevice : public NamedDevice {
   int64_t computed = 0;
   Status refusal;
   int64_t copied = 0;
+  // So many copies to the host take a millisecond longer, behind so many others.
+  int slow_copies = 0;
+  int fast_before = 0;
 
  private:
   void Copy(const Tensor& tensor, CopyDone done) {

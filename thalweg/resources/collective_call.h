@@ -49,6 +49,8 @@ struct CollectiveCall {
   int num_rings = 0;
   Tensor value;  // empty: it only receives
   DeviceName device;
+  // In whose memory the value is and the result may be; null: in the host's.
+  Device* memory = nullptr;
 
   bool is_receiver() const { return value.empty(); }
 };
@@ -59,7 +61,7 @@ Status CheckCollectiveValue(const CollectiveCall& call);
 // *sum /= n, of which nobody else has a share.
 Status DivideByMembers(Context& ctx, int64_t n, Tensor* sum);
 
-// `calls` by rank, of one kind, type and merge, with shapes that fit.
+// `calls` by rank, of one kind, type and merge, with shapes that fit, values in host memory.
 Result<std::vector<Tensor>> CollectiveResults(Context& ctx, std::span<const CollectiveCall> calls);
 
 }  // namespace thalweg

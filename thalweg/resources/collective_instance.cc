@@ -6,6 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "thalweg/kernel/waited_copy.h"
+#include "thalweg/resources/group_collectives.h"
+
 namespace thalweg {
 namespace {
 
@@ -15,6 +18,21 @@ auto RankOf(const DeviceName& device) {
 
 std::string NameOf(const CollectiveKeys& keys, uint64_t tag) {
   return StrCat("collective:", keys.group_key, ":", keys.instance_key, ":", tag);
+}
+
+// `calls` by rank. Devices that come with others than they compute with are waited for: here the
+// last member's thread is held.
+Result<std::vector<Tensor>> ResultsOf(Context& ctx, std::vector<CollectiveCall> calls) {
+  if (GroupCollectives* const group = GroupOf(calls)) {
+    if (calls.size() == 1) return std::vector<Tensor>{calls.front().value};
+    return group->ComputeTogether(ctx, calls);
+  }
+  for (CollectiveCall& call : calls) {
+    if (call.memory == nullptr || call.is_receiver()) continue;
+    ASSIGN_OR_RETURN(call.value,
+                     CopyAndWait(*call.memory, &Device::CopyToHost, call.value, ctx.step()));
+  }
+  return CollectiveResults(ctx, calls);
 }
 
 }  // namespace
@@ -186,7 +204,7 @@ Result<Tensor> CollectiveInstance::ResultFor(const Member& member) {
             [&](size_t a, size_t b) { return RankOf(calls[a].device) < RankOf(calls[b].device); });
   std::vector<CollectiveCall> ranked;
   for (const size_t i : order) ranked.push_back(std::move(calls[i]));
-  Result<std::vector<Tensor>> results = CollectiveResults(member.ctx, ranked);
+  Result<std::vector<Tensor>> results = ResultsOf(member.ctx, std::move(ranked));
   MutexLock lock(mutex_);
   computed_ = true;
   computing_ = results.status();

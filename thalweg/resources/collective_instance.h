@@ -6,7 +6,8 @@
 //   ASSIGN_OR_RETURN(auto instance, CollectiveInstance::At(*step_resources, call.keys, ctx.tag()));
 //   instance->Join({.instances = step_resources}, ctx, std::move(call), std::move(done));
 //
-// A member's rank is its place in the order of device names (numbers as numbers).
+// A member's rank is its place in the order of device names (numbers as numbers). Where the devices
+// of all compute together (group_collectives.h), results are in their memory; else in the host's.
 // Ownership: of the step (its resources): concurrent steps never share one. Members keep it alive.
 // Threads: any.
 // Errors: the first is everybody's, also of who comes later: InvalidArgument for members that

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/resources/variable.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace thalweg {
 
 bool Variable::initialized() const {
@@ -76,6 +79,10 @@ Result<Tensor*> Variable::Update::Writable(Allocator& allocator) NO_THREAD_SAFET
 }
 
 void Variable::Update::Commit() NO_THREAD_SAFETY_ANALYSIS {
+  if (in_place_) {
+    variable_.value_mutex_.Unlock();
+    in_place_ = false;
+  }
   if (holds_value_) {
     {
       MutexLock lock(variable_.value_mutex_);
@@ -84,7 +91,35 @@ void Variable::Update::Commit() NO_THREAD_SAFETY_ANALYSIS {
     value_ = Tensor();
     holds_value_ = false;
   }
-  committed_ = true;
+}
+
+Result<std::vector<Tensor*>> Variable::Updates::Open(std::vector<RefPtr<Variable>> variables,
+                                                     Allocator& allocator, bool use_locking) {
+  variables_ = std::move(variables);
+  std::vector<size_t> order(variables_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, {}, [&](size_t k) { return variables_[k].get(); });
+  for (size_t k = 1; k < order.size(); ++k) {
+    if (variables_[order[k]].get() == variables_[order[k - 1]].get()) {
+      return InvalidArgument("variable ", variables_[order[k]]->name(), " is given twice");
+    }
+  }
+  use_locking |= order.size() > 1;
+  for (size_t k : order) {
+    updates_.push_back(std::make_unique<Update>(*variables_[k], use_locking));
+  }
+  std::vector<Tensor*> tensors(order.size());
+  for (size_t k = 0; k < order.size(); ++k) {
+    ASSIGN_OR_RETURN(tensors[order[k]], updates_[k]->Writable(allocator));
+  }
+  return tensors;
+}
+
+void Variable::Updates::Commit() {
+  for (const auto& update : updates_) {
+    if (update->in_place()) update->Commit();
+  }
+  for (const auto& update : updates_) update->Commit();
 }
 
 Result<RefPtr<Variable>> VariableOf(const Context& ctx, int i) {

@@ -4,8 +4,8 @@
 //
 // A read takes a counted handle: the buffer it saw is pinned, not copied. An update writes in place
 // only when the variable holds the one reference to its buffer, else into a copy that is swapped
-// in. Each variable has one lock, held for the whole update with use_locking; without
-// it two unordered updates may lose one, never tear.
+// in. With use_locking each variable's lock is held for the whole update; without it
+// two unordered updates may lose one, never tear.
 //
 //   ASSIGN_OR_RETURN(RefPtr<Variable> variable, VariableOf(ctx, 0));
 //   ASSIGN_OR_RETURN(Tensor value, variable->Read());      // FailedPrecondition when uninitialized
@@ -20,7 +20,9 @@
 // shape, both with its name; ResourceExhausted for no room for a copy.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/base/status.h"
@@ -50,12 +52,14 @@ class Variable : public Resource {
   std::string DebugString() const override;
 
   class Update;
+  class Updates;
 
  private:
   const std::string name_;
   const DType dtype_;
   const PartialShape shape_;
-  mutable Mutex value_mutex_;  // held for moments: guards the handle
+  // Every update mutex that a thread wants is taken before any value mutex.
+  mutable Mutex value_mutex_;  // guards the handle; held for moments, or over an update in place
   Mutex update_mutex_;         // held over an update with use_locking, and by who assigns
   Tensor value_ GUARDED_BY(value_mutex_);
 };
@@ -73,15 +77,31 @@ class Variable::Update {
   // The value to modify: the variable's own buffer when nobody else holds it, else a copy.
   // FailedPrecondition when uninitialized.
   Result<Tensor*> Writable(Allocator& allocator);
-  void Commit();
+  bool in_place() const { return in_place_; }  // from Writable to Commit
+  void Commit();                               // what Writable gave is no longer to be used
 
  private:
   Variable& variable_;
   const bool use_locking_;
   bool in_place_ = false;
-  bool committed_ = false;
   bool holds_value_ = false;
   Tensor value_;
+};
+
+// One read-modify-write of several variables, which cannot wait without end for another such
+// update: it asks for what it needs in the order of addresses, before it touches a value, and lets
+// go of the values in place before it waits to swap in the copies. Lives on the stack of a kernel.
+class Variable::Updates {
+ public:
+  // The values to modify, as of Update::Writable, in the order of `variables`. Two or more are
+  // updated as with use_locking. InvalidArgument when one is given twice.
+  Result<std::vector<Tensor*>> Open(std::vector<RefPtr<Variable>> variables, Allocator& allocator,
+                                    bool use_locking);
+  void Commit();
+
+ private:
+  std::vector<RefPtr<Variable>> variables_;
+  std::vector<std::unique_ptr<Update>> updates_;  // in the order of addresses
 };
 
 // The variable that input i refers to: of a reference edge or of a resource handle. InvalidArgument

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -106,6 +107,42 @@ TEST(VariableTest, AReadDuringAnUpdateInPlaceIsOfWholeVersions) {
     reader.join();
   }
   EXPECT_EQ(v.Read()->data<float>()[1], 20);
+}
+
+// What is in place is let go of before a copy is put in: a reader of the one may hold up the other.
+TEST(VariableTest, UpdatesOfSeveralWriteInPlaceOrIntoCopies) {
+  AllocatorPtr allocator = MakeCpuAllocator();
+  const auto make = [](const char* name) {
+    auto variable = std::make_unique<Variable>(name, DType::kFloat, PartialShape{1});
+    EXPECT_TRUE(variable->Assign(Tensor::Vector<float>({1})).ok());
+    return RefPtr<Variable>::Adopt(variable.release());
+  };
+  const RefPtr<Variable> a = make("a"), b = make("b"), c = make("c");
+  const void* const held = c->Read()->raw_data();
+  const Tensor pinned = *b->Read();
+  {
+    Variable::Updates twice;
+    const Status status = twice.Open({b, a, b}, *allocator, false).status();
+    EXPECT_EQ(status.code(), Code::kInvalidArgument);
+    EXPECT_EQ(status.message(), "variable b is given twice");
+  }
+  {
+    Variable::Updates updates;
+    const std::vector<Tensor*> values = *updates.Open({c, b, a}, *allocator, false);
+    EXPECT_EQ(values[0]->raw_data(), held);
+    EXPECT_NE(values[1]->raw_data(), pinned.raw_data());
+    for (size_t k = 0; k < values.size(); ++k) {
+      values[k]->mutable_data<float>()[0] = static_cast<float>(10 + k);
+    }
+    updates.Commit();
+    // No longer held, before the updates end too.
+    EXPECT_EQ(c->Read()->data<float>()[0], 10);
+    EXPECT_EQ(b->Read()->data<float>()[0], 11);
+    EXPECT_EQ(a->Read()->data<float>()[0], 12);
+  }
+  { EXPECT_TRUE(Variable::Updates().Open({a, b}, *allocator, false).ok()); }  // dropped
+  EXPECT_EQ(pinned.data<float>()[0], 1);
+  EXPECT_TRUE(b->Assign(Tensor::Vector<float>({2})).ok());
 }
 
 }  // namespace

@@ -76,9 +76,13 @@ Result<std::unique_ptr<const std::vector<StepPartition>>> WithCopies(
   if (std::ranges::all_of(parts, [&](const auto& p) { return device_of(p).host_addressable(); })) {
     return std::unique_ptr<const std::vector<StepPartition>>();
   }
+  std::vector<Device*> devices;
+  for (const auto& device : environment.devices()) devices.push_back(device.get());
+  ASSIGN_OR_RETURN(const PeerEdges peers, FindPeerEdges(parts, devices, environment.kernels()));
   auto placed = std::make_unique<std::vector<StepPartition>>(parts);
   for (StepPartition& part : *placed) {
-    ASSIGN_OR_RETURN(part.step, PlaceCopies(part.step, device_of(part), environment.kernels()));
+    ASSIGN_OR_RETURN(part.step,
+                     PlaceCopies(part.step, device_of(part), environment.kernels(), peers));
     part.step.work = nullptr;  // the caller's
   }
   return std::unique_ptr<const std::vector<StepPartition>>(std::move(placed));

@@ -7,7 +7,8 @@
 //   switches.AppendMissing(stats.traces.front().nodes.Tail());
 //
 // What is shorter than kLeastWait is left out where the thread waited of itself: locks and
-// handed-on work look like that.
+// handed-on work look like that. Where it waited while a thread that helped in its loop had no
+// processor, it counts as having had none itself: that is what it waited for.
 // Ownership: owns what it was given.
 // Threads: one.
 // Errors: none.

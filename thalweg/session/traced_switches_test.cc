@@ -20,9 +20,7 @@ struct Told {
 };
 
 // What a node of thread 1 from 1,000,000 to 2,000,000 tells.
-std::vector<Told> Tell(std::vector<ThreadSwitch> switches) {
-  SwitchRecords records;
-  records.by_thread[1] = std::move(switches);
+std::vector<Told> Tell(SwitchRecords records) {
   std::string fields;
   TracedSwitches(std::move(records))
       .AppendFields({.thread = 1, .start_nanos = 1'000'000, .end_nanos = 2'000'000}, &fields);
@@ -44,6 +42,12 @@ std::vector<Told> Tell(std::vector<ThreadSwitch> switches) {
   return told;
 }
 
+std::vector<Told> Tell(std::vector<ThreadSwitch> switches) {
+  SwitchRecords records;
+  records.by_thread[1] = std::move(switches);
+  return Tell(std::move(records));
+}
+
 TEST(TracedSwitchesTest, WhatLiesInANodeIsTold) {
   EXPECT_EQ(Tell({{1'100'000, 1'150'000, true}, {1'200'000, 1'300'000, false}}),
             (std::vector<Told>{{100'000, 50'000, true}, {50'000, 100'000, false}}));
@@ -59,6 +63,28 @@ TEST(TracedSwitchesTest, WhatReachesBeyondANodeIsCut) {
 TEST(TracedSwitchesTest, ShortWaitsAreLeftOut) {
   EXPECT_EQ(Tell({{1'000'100, 1'000'100 + kWait - 1, false}, {1'100'000, 1'100'001, true}}),
             (std::vector<Told>{{100'000, 1, true}}));
+}
+
+// Its thread waits for one that helps, which could have gone on: that counts as lost.
+TEST(TracedSwitchesTest, AWaitForAHelperWithoutAProcessorIsNoWait) {
+  const ThreadSwitch wait = {1'100'000, 1'500'000, false};
+  const auto tell = [](std::vector<ThreadSwitch> own, std::vector<ThreadSwitch> of_helpers) {
+    SwitchRecords records;
+    records.by_thread[1] = std::move(own);
+    records.of_helpers[1] = std::move(of_helpers);
+    records.of_helpers[2] = {{1'000'000, 2'000'000, true}};
+    return Tell(std::move(records));
+  };
+  EXPECT_EQ(
+      tell({wait}, {{1'200'000, 1'300'000, true}}),
+      (std::vector<Told>{{100'000, 100'000, false}, {0, 100'000, true}, {0, 200'000, false}}));
+  EXPECT_EQ(tell({wait}, {{900'000, 1'150'000, true}, {1'450'000, 1'600'000, true}}),
+            (std::vector<Told>{{100'000, 50'000, true}, {0, 300'000, false}, {0, 50'000, true}}));
+  EXPECT_EQ(tell({wait}, {{1'000'000, 1'600'000, true}}),
+            (std::vector<Told>{{100'000, 400'000, true}}));
+  // What helps while its thread goes on, or has none itself, changes nothing.
+  EXPECT_EQ(tell({{1'100'000, 1'200'000, true}}, {{1'100'000, 1'900'000, true}}),
+            (std::vector<Told>{{100'000, 100'000, true}}));
 }
 
 TEST(TracedSwitchesTest, OtherThreadsAreNotMeant) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "thalweg/base/notification.h"
+#include "thalweg/kernel/peer_copies.h"
 
 namespace thalweg {
 namespace {
@@ -89,15 +90,20 @@ Status ARequestBeyondTheCapIsRefused(const Devices& devices) {
   return OkStatus();
 }
 
+Tensor Made(Device& device, DType dtype, const Shape& shape) {
+  Tensor tensor = *Tensor::Allocate(device.host_allocator(), dtype, shape);
+  auto* bytes = static_cast<unsigned char*>(tensor.mutable_raw_data());
+  for (size_t i = 0; i < tensor.bytes(); ++i) bytes[i] = static_cast<unsigned char>(i * 37 + 1);
+  return tensor;
+}
+
 Status CopiesKeepEveryByte(const Devices& devices) {
   Device& device = *devices.front();
   for (int number = 1; number < kNumDTypes; ++number) {
     const auto dtype = static_cast<DType>(number);
     if (!IsPlain(dtype)) continue;
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{3}, Shape{7, 1000}}) {
-      ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(device.host_allocator(), dtype, shape));
-      auto* bytes = static_cast<unsigned char*>(tensor.mutable_raw_data());
-      for (size_t i = 0; i < tensor.bytes(); ++i) bytes[i] = static_cast<unsigned char>(i * 37 + 1);
+      const Tensor tensor = Made(device, dtype, shape);
       ASSIGN_OR_RETURN(const Tensor back, RoundTrip(device, tensor));
       RETURN_IF_ERROR(ExpectSame(tensor, back).WithContext(StrCat(dtype, shape)));
     }
@@ -136,7 +142,8 @@ Status CopiesComeInOrder(const Devices& devices) {
   }
   for (const Tensor& tensor : there) {
     ASSIGN_OR_RETURN(const Tensor back, Copied(device, &Device::CopyToHost, tensor));
-    const auto expected = static_cast<float>((back.num_elements() - 1) / 100);
+    const int64_t number = (back.num_elements() - 1) / 100;
+    const auto expected = static_cast<float>(number);
     const auto values = back.flat<float>();
     RETURN_IF_ERROR(Expect(
         std::all_of(values.begin(), values.end(), [=](float value) { return value == expected; }),
@@ -173,6 +180,36 @@ Status ObjectsAreRefused(const Devices& devices) {
       "strings are not refused");
 }
 
+// Of every two devices of which one takes tensors of the other: every byte, also of a tensor that
+// nobody holds any more, and of nothing else.
+Status CopiesFromPeersKeepEveryByte(const Devices& devices) {
+  for (const auto& from : devices) {
+    for (const auto& to : devices) {
+      if (!CopiesFrom(*to, *from)) continue;
+      RETURN_IF_ERROR(Expect(from != to, "a device is its own peer"));
+      auto& peers = dynamic_cast<PeerCopies&>(*to);
+      for (const DType dtype : {DType::kBool, DType::kFloat, DType::kInt64}) {
+        for (const Shape& shape : {Shape{}, Shape{0}, Shape{3}, Shape{700, 1000}}) {
+          const Tensor here = Made(*from, dtype, shape);
+          ASSIGN_OR_RETURN(Tensor there, Copied(*from, &Device::CopyFromHost, here));
+          ASSIGN_OR_RETURN(const Tensor copy, peers.CopyFromPeer(there));
+          there = Tensor();
+          // May be given the block that it had.
+          const Tensor other = Made(*from, DType::kInt8, Shape{9});
+          RETURN_IF_ERROR(Copied(*from, &Device::CopyFromHost, other).status());
+          ASSIGN_OR_RETURN(const Tensor back, Copied(*to, &Device::CopyToHost, copy));
+          RETURN_IF_ERROR(ExpectSame(here, back).WithContext(StrCat(dtype, shape)));
+        }
+      }
+      RETURN_IF_ERROR(
+          Expect(peers.CopyFromPeer(Made(*from, DType::kFloat, Shape{3})).status().code() ==
+                     Code::kInternal,
+                 "a tensor of the host's is no error"));
+    }
+  }
+  return OkStatus();
+}
+
 Status CopiesMayRace(const Devices& devices) {
   std::vector<Status> results(4);
   std::vector<std::thread> threads;
@@ -203,6 +240,7 @@ std::vector<DeviceCheck> DeviceChecks() {
           {"CopiesComeInOrder", CopiesComeInOrder},
           {"ACopyBeyondTheCapIsRefused", ACopyBeyondTheCapIsRefused},
           {"ObjectsAreRefused", ObjectsAreRefused},
+          {"CopiesFromPeersKeepEveryByte", CopiesFromPeersKeepEveryByte},
           {"CopiesMayRace", CopiesMayRace}};
 }
 

@@ -58,6 +58,7 @@ class KernelCall : private DoneSink {
     step_.resources = &resources_;
     step_.step_resources = &step_resources_;
   }
+  virtual ~KernelCall() = default;
   KernelCall(const KernelCall&) = delete;
   KernelCall& operator=(const KernelCall&) = delete;
 

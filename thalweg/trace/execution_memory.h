@@ -4,7 +4,7 @@
 //
 //   ExecutionMemory memory;
 //   if (ReadExecutionMemory(node_exec_stats_bytes, &memory)) {
-//     trace.memory.push_back(std::move(memory));
+//     trace.memory.Add(memory);
 //   }
 //
 // Ownership: values; nothing of the bytes is kept.

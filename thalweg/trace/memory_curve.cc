@@ -42,29 +42,33 @@ int64_t Total(const MemoryPoint& point) {
 }  // namespace
 
 std::vector<MemoryPoint> MemoryCurve(const MemoryUse& use, size_t most) {
+  const std::vector<BlockChange> changes = ChangesOf(use);
+  const auto ends_moment = [&](size_t i) {
+    return i + 1 == changes.size() || changes[i + 1].at != changes[i].at;
+  };
+  size_t moments = 0;
+  for (size_t i = 0; i < changes.size(); ++i) moments += ends_moment(i) ? 1 : 0;
+  const size_t parts = most == 0 ? moments : std::min(moments, most);
   std::vector<MemoryPoint> points;
+  points.reserve(parts);
   MemoryPoint live;
-  for (const BlockChange& change : ChangesOf(use)) {
-    live.at = change.at;
-    live.bytes[static_cast<size_t>(change.block->kind)] +=
-        change.comes ? change.block->bytes : -change.block->bytes;
-    if (!points.empty() && points.back().at == change.at) {
-      points.back() = live;
-    } else {
+  size_t moment = 0;
+  int64_t highest = 0;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    const MemoryBlock& block = *changes[i].block;
+    live.at = changes[i].at;
+    live.bytes[static_cast<size_t>(block.kind)] += changes[i].comes ? block.bytes : -block.bytes;
+    if (!ends_moment(i)) continue;
+    // Points share the moments out evenly.
+    if (moment++ == moments * points.size() / parts) {
       points.push_back(live);
+      highest = Total(live);
+    } else if (Total(live) > highest) {
+      points.back().bytes = live.bytes;
+      highest = Total(live);
     }
   }
-  if (points.size() <= most || most == 0) return points;
-  std::vector<MemoryPoint> merged;
-  for (size_t part = 0; part < most; ++part) {
-    const auto first = points.begin() + static_cast<std::ptrdiff_t>(points.size() * part / most);
-    const auto last =
-        points.begin() + static_cast<std::ptrdiff_t>(points.size() * (part + 1) / most);
-    merged.push_back(*std::max_element(
-        first, last, [](const auto& a, const auto& b) { return Total(a) < Total(b); }));
-    merged.back().at = first->at;
-  }
-  return merged;
+  return points;
 }
 
 std::vector<const MemoryBlock*> LargestHolders(const MemoryUse& use, size_t most) {

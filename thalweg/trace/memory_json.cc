@@ -22,7 +22,7 @@ void WriteHolder(const Trace& trace, const MemoryUse& use, const MemoryBlock& bl
   }
   if (block.dtype != 0) {
     json->Key("dtype").Text(ElementTypeName(block.dtype)).Key("shape").BeginList();
-    for (const int64_t dim : block.shape) json->Number(dim);
+    for (const int64_t dim : trace.memory.Shape(block.shape)) json->Number(dim);
     json->EndList();
   }
   json->Key("since_nanos").Number(block.begin).Key("until_nanos");

@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 namespace thalweg {
 namespace {
+
+using Node = ExecutionMemories::Node;
+using Value = ExecutionMemories::Value;
 
 // "layer/gradients/y_grad/MatMul", "gradients_1/...": what computes gradients.
 bool IsOfGradients(std::string_view name) {
@@ -42,14 +46,14 @@ class DeviceMemory {
     shift_ = trace.tasks[trace.devices[device].task].offset_nanos - trace.begin_nanos;
   }
 
-  void Add(const ExecutionMemory& node) { nodes_.push_back(&node); }
+  void Add(const Node& node) { nodes_.push_back(&node); }
   MemoryUse Use(const std::unordered_set<uint64_t>& read_by_gradients) {
     std::stable_sort(nodes_.begin(), nodes_.end(),
                      [](const auto* a, const auto* b) { return a->end < b->end; });
     AddResidents();
     use_.inferred = std::all_of(nodes_.begin(), nodes_.end(),
-                                [](const auto* node) { return node->changes.empty(); });
-    for (const ExecutionMemory* const node : nodes_) {
+                                [](const auto* node) { return node->changes == 0; });
+    for (const Node* const node : nodes_) {
       use_.inferred ? AddValues(*node) : AddChanges(*node);
     }
     NameBlocks(read_by_gradients);
@@ -65,17 +69,17 @@ class DeviceMemory {
   }
 
   void AddResidents() {
-    std::unordered_map<uint64_t, const ExecutionMemory::Value*> described;
-    for (const ExecutionMemory* const node : nodes_) {
-      for (const auto& value : node->values) {
+    std::unordered_map<uint64_t, const Value*> described;
+    for (const Node* const node : nodes_) {
+      for (const Value& value : trace_.memory.ValuesOf(*node)) {
         if (value.address != 0 && value.dtype != 0) described.emplace(value.address, &value);
       }
     }
     std::map<uint64_t, size_t> seen;  // by what they refer to, or their node
-    for (const ExecutionMemory* const node : nodes_) {
+    for (const Node* const node : nodes_) {
       if (node->persistent == 0) continue;
-      const ExecutionMemory::Value* const value =
-          node->values.empty() ? nullptr : &node->values.back();
+      const std::span<const Value> values = trace_.memory.ValuesOf(*node);
+      const Value* const value = values.empty() ? nullptr : &values.back();
       uint64_t key = node->name;
       if (value != nullptr && value->address != 0) key = value->address;
       const auto [found, is_new] = seen.emplace(key, use_.residents.size());
@@ -88,7 +92,7 @@ class DeviceMemory {
       block.bytes = node->persistent;
       if (block.kind == HeldKind::kState || value == nullptr) continue;
       const auto type = described.find(value->address);
-      const ExecutionMemory::Value& known = type == described.end() ? *value : *type->second;
+      const Value& known = type == described.end() ? *value : *type->second;
       block.dtype = known.dtype;
       block.shape = known.shape;
     }
@@ -114,14 +118,14 @@ class DeviceMemory {
     }
   }
 
-  MemoryBlock NewBlock(const ExecutionMemory& node) const {
+  MemoryBlock NewBlock(const Node& node) const {
     return {.name = node.name, .op = node.op, .kind = HeldKind::kScratch};
   }
 
   // A block that came is gone with the first of as many bytes that goes behind it.
-  void AddChanges(const ExecutionMemory& node) {
+  void AddChanges(const Node& node) {
     const size_t first = use_.blocks.size();
-    for (const ExecutionMemory::Change& change : node.changes) {
+    for (const ExecutionMemory::Change& change : trace_.memory.ChangesOf(node)) {
       if (change.bytes > 0) {
         MemoryBlock& block = use_.blocks.emplace_back(NewBlock(node));
         block.begin = At(change.nanos);
@@ -140,7 +144,7 @@ class DeviceMemory {
       }
     }
     // Which of them are outputs: of as many bytes as these were given, the ones that live longest.
-    for (const ExecutionMemory::Value& value : node.values) {
+    for (const Value& value : trace_.memory.ValuesOf(node)) {
       size_t longest = use_.blocks.size();
       for (size_t b = first; b < use_.blocks.size(); ++b) {
         if (addresses_[b] != 0 || value.address == 0 || use_.blocks[b].bytes != value.allocated ||
@@ -155,17 +159,17 @@ class DeviceMemory {
     }
   }
   // Gone before its node had ended: no output.
-  bool IsGoneBefore(const ExecutionMemory& node, const MemoryBlock& block) const {
+  bool IsGoneBefore(const Node& node, const MemoryBlock& block) const {
     return block.end < At(node.end) - 1000;
   }
   // The value lies in the block of a node that ended before.
-  bool IsOfAnother(const ExecutionMemory& node, uint64_t address) const {
+  bool IsOfAnother(const Node& node, uint64_t address) const {
     const auto found = at_.find(address);
     if (found == at_.end()) return false;
     const MemoryBlock& block = use_.blocks[found->second.back()];
     return block.name != node.name && block.end > At(node.end);
   }
-  void SetValue(size_t block, const ExecutionMemory::Value& value) {
+  void SetValue(size_t block, const Value& value) {
     addresses_[block] = value.address;
     at_[value.address].push_back(block);
     use_.blocks[block].dtype = value.dtype;
@@ -173,9 +177,8 @@ class DeviceMemory {
   }
 
   // Without records of what came and went: an output lives until its last reader has ended.
-  void AddValues(const ExecutionMemory& node) {
-    for (size_t v = 0; v < node.outputs; ++v) {
-      const ExecutionMemory::Value& value = node.values[v];
+  void AddValues(const Node& node) {
+    for (const Value& value : trace_.memory.ValuesOf(node).first(node.outputs)) {
       if (value.address == 0 || value.allocated == 0 || node.persistent > 0) continue;
       const auto found = at_.find(value.address);
       if (found != at_.end() && use_.blocks[found->second.back()].end >= At(node.start)) continue;
@@ -191,15 +194,20 @@ class DeviceMemory {
   }
   int64_t LastRead(uint32_t name) {
     if (last_reads_.empty()) {
-      for (size_t s = step_.first; s < step_.last; ++s) {
-        const TraceSpan& span = trace_.spans[s];
-        const NodeFacts* const facts = trace_.FactsOf(span.device, span.name);
-        if (facts == nullptr || span.device != use_.device) continue;
+      const auto read = [&](uint32_t reader, int64_t end) {
+        const NodeFacts* const facts = trace_.FactsOf(use_.device, reader);
+        if (facts == nullptr) return;
         for (const uint32_t input : facts->inputs) {
           int64_t& last = last_reads_.try_emplace(input, -1).first->second;
-          last = std::max(last, span.end);
+          last = std::max(last, end);
         }
+      };
+      for (size_t s = step_.first; s < step_.last; ++s) {
+        const TraceSpan& span = trace_.spans[s];
+        if (span.device == use_.device) read(span.name, span.end);
       }
+      // A filter takes spans away, not what is told of memory.
+      for (const Node* const node : nodes_) read(node->name, At(node->end));
       last_reads_.try_emplace(0, -1);
     }
     const auto found = last_reads_.find(name);
@@ -221,9 +229,9 @@ class DeviceMemory {
         latest.push_back(latest.empty() ? end : std::max(latest.back(), end));
       }
     }
-    for (const ExecutionMemory* const node : nodes_) {
-      for (size_t v = 0; v < node->outputs; ++v) {
-        const auto found = at_.find(node->values[v].address);
+    for (const Node* const node : nodes_) {
+      for (const Value& value : trace_.memory.ValuesOf(*node).first(node->outputs)) {
+        const auto found = at_.find(value.address);
         if (found == at_.end()) continue;
         const int64_t end = At(node->end);
         const std::vector<int64_t>& latest = latest_ends[found->first];
@@ -273,8 +281,7 @@ class DeviceMemory {
       use_.peak_at = at;
     }
     int64_t in_use = 0, counted = use_.block_bytes;
-    for (const ExecutionMemory* const node : nodes_)
-      in_use = std::max(in_use, node->allocator_in_use);
+    for (const Node* const node : nodes_) in_use = std::max(in_use, node->allocator_in_use);
     for (const MemoryBlock& block : use_.residents) {
       // An allocator counts no constants of the graph.
       if (in_use == 0 || block.kind != HeldKind::kConstant) counted += block.bytes;
@@ -287,7 +294,7 @@ class DeviceMemory {
   const Trace& trace_;
   const TraceStep& step_;
   int64_t shift_ = 0;
-  std::vector<const ExecutionMemory*> nodes_;
+  std::vector<const Node*> nodes_;
   std::vector<uint64_t> addresses_;                       // by block; 0: of no output
   std::unordered_map<uint64_t, std::vector<size_t>> at_;  // blocks by address, in their order
   std::unordered_map<uint32_t, int64_t> last_reads_;
@@ -309,7 +316,7 @@ std::unordered_set<uint64_t> ReadByGradients(const Trace& trace) {
 std::map<uint32_t, DeviceMemory> ByDevice(const Trace& trace, uint32_t number) {
   std::map<uint32_t, DeviceMemory> devices;
   const TraceStep& step = trace.steps[number];
-  for (const ExecutionMemory& node : trace.memory) {
+  for (const Node& node : trace.memory.nodes()) {
     const int64_t start =
         node.start - trace.begin_nanos + trace.tasks[trace.devices[node.device].task].offset_nanos;
     if (start < step.recorded_begin || start > step.recorded_end) continue;

@@ -42,8 +42,8 @@ struct MemoryBlock {
   bool stays = false;          // still there at the step's end
   int64_t begin = 0, end = 0;  // of what was there before: the step's
   int64_t bytes = 0;
-  int dtype = 0;  // of its first value; 0: not known
-  std::vector<int64_t> shape;
+  int dtype = 0;       // of its first value; 0: not known
+  uint32_t shape = 0;  // of the trace's memory, where the type is known
 };
 
 struct MemoryUse {

@@ -63,7 +63,7 @@ TEST(MemoryUseTest, ThePeakAndWhoHoldsIt) {
   EXPECT_EQ(holders[0]->kind, HeldKind::kVariable);
   EXPECT_EQ(holders[1]->kind, HeldKind::kActivation);
   EXPECT_EQ(holders[1]->end, 50'000);
-  EXPECT_THAT(holders[1]->shape, ElementsAre(100));
+  EXPECT_THAT(trace->memory.Shape(holders[1]->shape), ElementsAre(100));
   EXPECT_EQ(holders[2]->kind, HeldKind::kScratch);
   EXPECT_EQ(holders[2]->bytes, 300);
   EXPECT_EQ(holders[3]->kind, HeldKind::kActivation);  // z is read by the gradients, too

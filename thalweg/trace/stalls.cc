@@ -122,18 +122,18 @@ class StallSearch {
   // The tasks of a job against each other.
   void FindStragglers() {
     struct TaskWork {
-      uint32_t task, device;
-      int64_t busy;
+      uint32_t task = 0, device = 0;
+      int64_t busy = 0;
     };
+    std::vector<TaskWork> works(trace_.tasks.size());  // by task: of its busiest device
+    for (uint32_t device = 0; device < trace_.devices.size(); ++device) {
+      TaskWork& work = works[trace_.devices[device].task];
+      const int64_t busy = busy_[device].total();
+      if (busy > work.busy) work = {trace_.devices[device].task, device, busy};
+    }
     std::map<std::string_view, std::vector<TaskWork>> jobs;
-    for (uint32_t task = 0; task < trace_.tasks.size(); ++task) {
-      TaskWork work{task, 0, 0};
-      for (uint32_t device = 0; device < trace_.devices.size(); ++device) {
-        if (trace_.devices[device].task != task || busy_[device].total() <= work.busy) continue;
-        work.busy = busy_[device].total();
-        work.device = device;
-      }
-      const std::string_view name = trace_.tasks[task].name;
+    for (const TaskWork& work : works) {
+      const std::string_view name = trace_.tasks[work.task].name;
       if (work.busy > 0 && !name.empty()) jobs[name.substr(0, name.find('/', 1))].push_back(work);
     }
     for (auto& [job, tasks] : jobs) {

@@ -103,6 +103,17 @@ ExecStats ReadExecStats(std::string_view bytes, bool* is_cut) {
   return stats;
 }
 
+// Of a DeviceStepStats; it comes before the nodes.
+std::string_view DeviceNameIn(std::string_view bytes) {
+  std::string_view name;
+  WireField field;
+  for (WireFields names(bytes); names.Next(&field);) {
+    if (field.number == pb::DeviceStepStats::kDevice && IsText(field)) name = field.bytes;
+    if (field.number == pb::DeviceStepStats::kNodeStats && !name.empty()) break;
+  }
+  return name;
+}
+
 // "[cpu 0.3MB 0.3MB] m1 = MatMul(m0/_1, m0/_1)": MatMul and its inputs.
 struct NodeLabel {
   std::string_view op, inputs;
@@ -122,15 +133,24 @@ NodeLabel ReadLabel(std::string_view label) {
 
 }  // namespace
 
-Status StepStatsReader::Add(const std::string& path, std::string_view bytes, Passed passed) {
-  passed_ = std::move(passed);
-  read_from_ = bytes.data();
+void StepStatsReader::Begin() {
   step_ = static_cast<uint32_t>(trace_.files.size());
   first_ = trace_.spans.size();
   unreadable_ = backward_ = 0;
   is_cut_ = false;
+}
+
+Status StepStatsReader::Add(const std::string& path, std::string_view bytes, Passed passed) {
+  Begin();
+  passed_ = std::move(passed);
+  read_from_ = bytes.data();
   if (bytes.empty())
     return InvalidArgument(path, ": expected a RunMetadata message, found no bytes");
+  RETURN_IF_ERROR(ReadFields(path, bytes));
+  return Finish(path, bytes, bytes.size());
+}
+
+Status StepStatsReader::ReadFields(const std::string& path, std::string_view bytes) {
   WireField field;
   WireFields fields(bytes);
   while (fields.Next(&field)) {
@@ -141,6 +161,47 @@ Status StepStatsReader::Add(const std::string& path, std::string_view bytes, Pas
     if (field.number == pb::RunMetadata::kStepStats) ReadStepStats(field.bytes);
   }
   is_cut_ |= fields.is_cut();
+  return OkStatus();
+}
+
+// What is unpacked of a device is read piece by piece, each as a device of that name.
+Status StepStatsReader::AddPacked(const std::string& path, const PackedRecording& recording) {
+  using Part = PackedRecording::Part;
+  constexpr size_t kPiece = size_t{1} << 20;
+  constexpr uint64_t kLeastNode =
+      16;  // a name, a start: few bytes may say that they are many nodes
+  Begin();
+  passed_ = {};
+  MakeRoomFor(std::min(recording.nodes(), recording.size() / kLeastNode));
+  std::string device, rest;
+  size_t head = 0;  // of `device`: the name, from the second piece on
+  bool has_nodes = false;
+  const auto read = [&] {
+    if (!device.empty()) ReadDevice(device);
+    device.clear();
+    head = 0;
+    has_nodes = false;
+  };
+  const Status status = recording.Visit([&](Part part, std::string_view bytes) {
+    if (part == Part::kRest) rest += bytes;
+    if (part == Part::kRest || part == Part::kFrame || part == Part::kDevice) return read();
+    // A name of megabytes is not told again for each node.
+    if (has_nodes && device.size() - head > std::max(kPiece, head)) {
+      const std::string name(DeviceNameIn(device));
+      read();
+      if (!name.empty()) AddWireText(pb::DeviceStepStats::kDevice, name, &device);
+      head = device.size();
+    }
+    has_nodes |= part == Part::kNode;
+    device += bytes;
+  });
+  RETURN_IF_ERROR(status.WithContext(path));
+  read();
+  RETURN_IF_ERROR(ReadFields(path, rest));
+  return Finish(path, rest, recording.size());
+}
+
+Status StepStatsReader::Finish(const std::string& path, std::string_view bytes, uint64_t size) {
   if (trace_.spans.size() == first_) ReadStepStats(bytes);  // perhaps it is one itself
   if (trace_.spans.size() == first_ && !trace_.left_out.empty() &&
       trace_.left_out.back().step == step_) {
@@ -152,7 +213,7 @@ Status StepStatsReader::Add(const std::string& path, std::string_view bytes, Pas
   if (trace_.spans.size() == first_) {
     return InvalidArgument(
         path, ": expected a RunMetadata message with step_stats, found no times ", "of nodes in ",
-        bytes.size(), " bytes (RunOptions.trace_level=FULL_TRACE records them)");
+        size, " bytes (RunOptions.trace_level=FULL_TRACE records them)");
   }
   ReadPartitions(bytes, &trace_);
   if (is_cut_)
@@ -190,6 +251,10 @@ void StepStatsReader::MakeRoom(std::string_view step_stats) {
     }
   }
   read_from_ = step_stats.data();
+  MakeRoomFor(nodes);
+}
+
+void StepStatsReader::MakeRoomFor(size_t nodes) {
   const size_t wanted = trace_.spans.size() + nodes;
   if (wanted > trace_.spans.capacity() && wanted > 2 * trace_.spans.size()) {
     trace_.spans.reserve(wanted);
@@ -208,12 +273,7 @@ void StepStatsReader::ReadStepStats(std::string_view bytes) {
 }
 
 void StepStatsReader::ReadDevice(std::string_view bytes) {
-  std::string_view name;
-  WireField field;
-  for (WireFields names(bytes); names.Next(&field);) {
-    if (field.number == pb::DeviceStepStats::kDevice && IsText(field)) name = field.bytes;
-    if (field.number == pb::DeviceStepStats::kNodeStats && !name.empty()) break;
-  }
+  const std::string_view name = DeviceNameIn(bytes);
   if (!IsUtf8(name)) {
     ++unreadable_;
     return;
@@ -221,6 +281,7 @@ void StepStatsReader::ReadDevice(std::string_view bytes) {
   const bool is_host = name.starts_with(kHostPrefix);
   const uint32_t device =
       is_host ? UINT32_MAX : trace_.AddDevice(name.empty() ? "(no name)" : name);
+  WireField field;
   WireFields fields(bytes);
   while (fields.Next(&field)) {
     if (!IsText(field)) continue;
@@ -363,7 +424,7 @@ void StepStatsReader::AddMemory(std::string_view bytes, const TraceSpan& span) {
   memory.op = span.op;
   memory.start = span.start;
   memory.end = span.end;
-  trace_.memory.push_back(std::move(memory));
+  trace_.memory.Add(memory);
 }
 
 // "[8B] [0.08Mb/s] edge_9_c from DEVICE to DEVICE".

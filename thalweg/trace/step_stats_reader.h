@@ -7,10 +7,12 @@
 //   RETURN_IF_ERROR(FinishTrace(&trace));  // trace_reader.h
 //
 // A StepStats message will do as well. Of bytes that end too early, what comes before the end is
-// read, and noted. Each call is a step of its own; times stay as they were written.
+// read, and noted. Each call is a step of its own; times stay as they were written. Of a packed
+// recording some megabytes at a time are unpacked.
 // Ownership: the trace is the caller's and outlives the reader; nothing of the bytes is kept.
 // Threads: one.
-// Errors: InvalidArgument for what is no such message, or holds no times of nodes.
+// Errors: InvalidArgument for what is no such message, or holds no times of nodes; of a packed one
+// those of packed_recording.h.
 #pragma once
 
 #include <functional>
@@ -18,6 +20,7 @@
 #include <string_view>
 
 #include "thalweg/base/status.h"
+#include "thalweg/trace/packed_recording.h"
 #include "thalweg/trace/trace.h"
 
 namespace thalweg {
@@ -31,8 +34,13 @@ class StepStatsReader {
   using Passed = std::function<void(std::string_view)>;
   // `path` is for messages.
   Status Add(const std::string& path, std::string_view bytes, Passed passed = {});
+  Status AddPacked(const std::string& path, const PackedRecording& recording);
 
  private:
+  void Begin();
+  Status ReadFields(const std::string& path, std::string_view bytes);
+  Status Finish(const std::string& path, std::string_view bytes, uint64_t size);
+  void MakeRoomFor(size_t nodes);
   void ReadStepStats(std::string_view bytes);
   void MakeRoom(std::string_view step_stats);
   void ReadDevice(std::string_view bytes);

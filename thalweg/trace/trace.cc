@@ -48,15 +48,14 @@ uint32_t TraceTexts::Find(std::string_view text) const {
 }
 
 uint32_t Trace::AddDevice(std::string_view name) {
-  for (size_t i = 0; i < devices.size(); ++i) {
-    if (devices[i].name == name) return static_cast<uint32_t>(i);
-  }
-  const std::string_view task = TaskOfDevice(name);
-  size_t number = 0;
-  while (number < tasks.size() && tasks[number].name != task) ++number;
-  if (number == tasks.size()) tasks.push_back({.name = std::string(task)});
-  devices.push_back({.name = std::string(name), .task = static_cast<uint32_t>(number)});
-  return static_cast<uint32_t>(devices.size() - 1);
+  const auto [device, is_new] =
+      device_numbers.try_emplace(std::string(name), static_cast<uint32_t>(devices.size()));
+  if (!is_new) return device->second;
+  const auto [task, is_new_task] = task_numbers.try_emplace(std::string(TaskOfDevice(name)),
+                                                            static_cast<uint32_t>(tasks.size()));
+  if (is_new_task) tasks.push_back({.name = task->first});
+  devices.push_back({.name = device->first, .task = task->second});
+  return device->second;
 }
 
 const NodeFacts* Trace::FactsOf(uint32_t device, uint32_t name) const {

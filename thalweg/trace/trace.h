@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "thalweg/trace/execution_memory.h"
+#include "thalweg/trace/execution_memories.h"
 
 namespace thalweg {
 
@@ -153,11 +153,13 @@ struct Trace {
   std::vector<TraceTransfer> transfers;
   std::vector<TraceSwitch> switches;  // by step, then by begin
   std::vector<TraceLeftOut> left_out;
-  std::vector<ExecutionMemory>
-      memory;  // where ReadTrace was to read it; times are as they were written
+  ExecutionMemories memory;  // where ReadTrace was to read it; times are as they were written
   std::unordered_map<uint64_t, NodeFacts> facts;  // by NodeKey
   std::vector<std::string> notes;                 // what a reader of the trace must know
+  // Where devices and tasks of a name are, of those that AddDevice has put there.
+  std::unordered_map<std::string, uint32_t> device_numbers, task_numbers;
 
+  // Its number, as of one that is there.
   uint32_t AddDevice(std::string_view name);
   static uint64_t NodeKey(uint32_t device, uint32_t name) { return uint64_t{device} << 32 | name; }
   const NodeFacts* FactsOf(uint32_t device, uint32_t name) const;

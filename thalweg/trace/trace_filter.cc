@@ -48,8 +48,8 @@ class Filtering {
     TakeSpans();
     if (trace_.spans.empty()) return NothingLeft(spans);
     TakeTransfers();
-    std::erase_if(trace_.memory,
-                  [&](const ExecutionMemory& memory) { return !IsTask(memory.device); });
+    trace_.memory.EraseNodesIf(
+        [&](const ExecutionMemories::Node& node) { return !IsTask(node.device); });
     AssignLanes(&trace_);
     trace_.notes.push_back(StrCat("A filter left ", trace_.spans.size(), " of ", spans,
                                   " nodes and transfers, in ", trace_.steps.size(), " of ", steps,
@@ -68,7 +68,8 @@ class Filtering {
   bool IsTask(uint32_t device) const { return is_task_[trace_.devices[device].task]; }
   bool Stays(const TraceSpan& span) const {
     return IsTask(span.device) && span.end - span.start >= filter_.min_nanos &&
-           span.end >= filter_.from_nanos && span.start < filter_.to_nanos &&
+           span.bytes >= filter_.min_bytes && span.end >= filter_.from_nanos &&
+           span.start < filter_.to_nanos &&
            (is_name_.empty() || is_name_[span.name] || (span.edge != 0 && is_name_[span.edge]));
   }
 

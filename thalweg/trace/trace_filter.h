@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FilterTrace: leaves of a trace what is asked for: tasks, nodes, what takes long, a window of
-// time.
+// FilterTrace: leaves of a trace what is asked for: tasks, nodes, what takes long or is large, a
+// window of time.
 //
 //   TraceFilter filter;
 //   filter.tasks = {"worker/0"};
@@ -32,11 +32,12 @@ struct TraceFilter {
   // Of names of nodes, or of the keys of values that were received; any of them.
   std::vector<std::string> nodes;
   int64_t min_nanos = 0;           // what takes at least as long
+  int64_t min_bytes = 0;           // what puts out, or transfers, at least as many
   int64_t from_nanos = INT64_MIN;  // since the trace's begin: what ends after it ...
   int64_t to_nanos = INT64_MAX;    // ... and starts before this
   bool empty() const {
-    return tasks.empty() && nodes.empty() && min_nanos <= 0 && from_nanos == INT64_MIN &&
-           to_nanos == INT64_MAX;
+    return tasks.empty() && nodes.empty() && min_nanos <= 0 && min_bytes <= 0 &&
+           from_nanos == INT64_MIN && to_nanos == INT64_MAX;
   }
 };
 

@@ -52,6 +52,7 @@ TEST(TraceFilterTest, TasksNodesTimesAndAll) {
   EXPECT_THAT(Left({.nodes = {"layer?/*"}}), ElementsAre("layer1/y", "layer2/z"));
   EXPECT_THAT(Left({.nodes = {"v", "edge_*"}}), ElementsAre("v", "RecvTensor"));
   EXPECT_THAT(Left({.min_nanos = 35'000}), ElementsAre("RecvTensor", "layer1/y"));
+  EXPECT_THAT(Left({.min_bytes = 1}), ElementsAre("RecvTensor"));
   EXPECT_THAT(Left({.from_nanos = 50'000, .to_nanos = 92'000}),
               ElementsAre("RecvTensor", "layer1/y"));
   EXPECT_THAT(Left({.tasks = {"worker"}, .nodes = {"layer*"}, .min_nanos = 2000}),

@@ -7,11 +7,9 @@
 #include <utility>
 
 #include "thalweg/base/mapped_file.h"
-#include "thalweg/proto/messages.h"
-#include "thalweg/proto/text_format.h"
-#include "thalweg/proto/wire.h"
 #include "thalweg/trace/clocks.h"
 #include "thalweg/trace/lanes.h"
+#include "thalweg/trace/recording_file.h"
 #include "thalweg/trace/step_stats_reader.h"
 #include "thalweg/trace/told_part.h"
 #include "thalweg/trace/transfers.h"
@@ -21,35 +19,14 @@ namespace {
 
 constexpr int64_t kLongGap = int64_t{60} * 1'000'000'000;
 
-// A binary message begins with the tag of a text, which no letter is.
-bool IsTextForm(std::string_view bytes) {
-  const char c = bytes.empty() ? '\0' : bytes.front();
-  return (c >= 'a' && c <= 'z') || c == '#';
-}
-
-Status AddBytes(const std::string& path, std::string_view bytes, StepStatsReader* reader,
-                StepStatsReader::Passed passed = {}) {
-  if (bytes.starts_with('{') || bytes.starts_with('<')) {
-    return InvalidArgument(path, ": expected a RunMetadata message (binary or .pbtxt), found ",
-                           bytes.front() == '{' ? "JSON" : "XML or HTML");
-  }
-  if (!IsTextForm(bytes)) return reader->Add(path, bytes, std::move(passed));
-  Result<OwnedMessage> message = ParseText(pb::RunMetadata::Descriptor(), bytes);
-  if (!message.ok()) {
-    return InvalidArgument(path, ": expected a RunMetadata message: ", message.status().message());
-  }
-  ASSIGN_OR_RETURN(const std::string written, Serialize(**message));
-  return reader->Add(path, written);
-}
-
 // A large file is mapped, and what has been read of it takes no memory: its spans do.
 Status AddFile(FileSystem& fs, const std::string& path, StepStatsReader* reader) {
   const Result<FileInfo> info = fs.Stat(path);
   if (info.ok() && !info->is_directory && info->size >= kLeastMapped) {
     // Not every file system maps files: such a file is read as a small one is.
     if (const auto file = MappedFile::Open(path); file.ok()) {
-      Status status = AddBytes(path, (*file)->bytes(), reader,
-                               [&](std::string_view part) { (*file)->Forget(part); });
+      Status status = ReadRecording(path, (*file)->bytes(), reader,
+                                    [&](std::string_view part) { (*file)->Forget(part); });
       if ((*file)->Check().ok()) return status;
       // What was cut short reads as zeros.
       return DataLoss(path,
@@ -58,7 +35,7 @@ Status AddFile(FileSystem& fs, const std::string& path, StepStatsReader* reader)
     }
   }
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(fs, path));
-  return AddBytes(path, bytes, reader);
+  return ReadRecording(path, bytes, reader);
 }
 
 // Files become steps: in order, those that overlap as one.
@@ -103,48 +80,47 @@ void GroupSteps(Trace* trace) {
   }
 }
 
-// Where each span goes from: those of a step by their start. Empty: they are in order.
-std::vector<uint32_t> OrderOf(const std::vector<TraceSpan>& spans) {
-  struct Place {
-    int64_t start;
-    uint32_t step, from;
-    bool operator<(const Place& other) const {
-      return std::tie(step, start, from) < std::tie(other.step, other.start, other.from);
-    }
-  };
-  std::vector<Place> places;
-  places.reserve(spans.size());
-  for (const TraceSpan& span : spans) {
-    places.push_back({span.start, span.step, static_cast<uint32_t>(places.size())});
+// Where a span goes from, and what it is sorted by.
+struct SpanPlace {
+  int64_t start;
+  uint32_t step, from;
+  bool operator<(const SpanPlace& other) const {
+    return std::tie(step, start, from) < std::tie(other.step, other.start, other.from);
   }
-  if (std::is_sorted(places.begin(), places.end())) return {};
-  std::sort(places.begin(), places.end());
-  std::vector<uint32_t> order;
-  order.reserve(places.size());
-  AskForLargePages(order.data(), places.size() * sizeof(uint32_t));
-  for (const Place& place : places) order.push_back(place.from);
+};
+
+// Of a step by their start. Empty: they are in order.
+std::vector<SpanPlace> OrderOf(const std::vector<TraceSpan>& spans) {
+  std::vector<SpanPlace> order;
+  order.reserve(spans.size());
+  AskForLargePages(order.data(), spans.size() * sizeof(SpanPlace));
+  for (const TraceSpan& span : spans) {
+    order.push_back({span.start, span.step, static_cast<uint32_t>(order.size())});
+  }
+  if (std::is_sorted(order.begin(), order.end())) return {};
+  std::sort(order.begin(), order.end());
   return order;
 }
 
 // Spans are large: their order is found first, then each is moved once. Switches follow theirs.
 void PutInOrder(std::vector<TraceSpan>* spans, std::vector<TraceSwitch>* switches) {
-  std::vector<uint32_t> order = OrderOf(*spans);
+  std::vector<SpanPlace> order = OrderOf(*spans);
   if (!switches->empty() && !order.empty()) {
     std::vector<uint32_t> place_of(order.size());
-    for (uint32_t to = 0; to < order.size(); ++to) place_of[order[to]] = to;
+    for (uint32_t to = 0; to < order.size(); ++to) place_of[order[to].from] = to;
     for (TraceSwitch& each : *switches) each.span = place_of[each.span];
   }
   for (uint32_t first = 0; first < order.size(); ++first) {
-    if (order[first] == first) continue;
+    if (order[first].from == first) continue;
     const TraceSpan moved = (*spans)[first];
     uint32_t to = first;
-    for (uint32_t from = order[to]; from != first; from = order[to]) {
+    for (uint32_t from = order[to].from; from != first; from = order[to].from) {
       (*spans)[to] = (*spans)[from];
-      order[to] = to;
+      order[to].from = to;
       to = from;
     }
     (*spans)[to] = moved;
-    order[to] = to;
+    order[to].from = to;
   }
 }
 
@@ -192,6 +168,7 @@ void JoinOnlyTask(Trace* trace) {
   const size_t without = trace->tasks[0].name.empty() ? 0 : 1;
   if (!trace->tasks[without].name.empty()) return;
   trace->tasks.erase(trace->tasks.begin() + static_cast<ptrdiff_t>(without));
+  trace->task_numbers = {{trace->tasks[0].name, 0}};
   for (TraceDevice& device : trace->devices) device.task = 0;
 }
 

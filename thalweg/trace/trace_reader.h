@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadTrace: RunMetadata files, binary or text, as one trace on one clock.
+// ReadTrace: files with recordings (recording_file.h) as one trace on one clock.
 //
 //   ASSIGN_OR_RETURN(std::unique_ptr<Trace> trace, ReadTrace(fs, {"step-1.pb", "step-2.pb"}));
 //   Use(trace->spans);
@@ -9,7 +9,7 @@
 // Ownership: the trace is the caller's; no file stays open.
 // Threads: any.
 // Errors: the file system's; InvalidArgument for what is no RunMetadata message or holds no times,
-// with the path.
+// DataLoss for compressed ones that are damaged, with the path.
 #pragma once
 
 #include <memory>

@@ -36,6 +36,24 @@ Status AddBytes(std::string_view bytes) {
 }
 
 // Of so many bytes that parts of it have gone before the rest is read.
+TEST(TraceTest, DevicesAndTasksOfANameAreOne) {
+  Trace trace;
+  const std::vector<std::string> names = {"/job:a/task:0/device:CPU:0",
+                                          "/job:a/task:0/device:GPU:0",
+                                          "/job:b/task:0/device:CPU:0", "CPU:0", "GPU:0"};
+  for (int round = 0; round < 2; ++round) {
+    for (uint32_t i = 0; i < names.size(); ++i) EXPECT_EQ(trace.AddDevice(names[i]), i);
+  }
+  ASSERT_EQ(trace.devices.size(), names.size());
+  for (uint32_t i = 0; i < names.size(); ++i) EXPECT_EQ(trace.devices[i].name, names[i]);
+  ASSERT_EQ(trace.tasks.size(), 3u);
+  EXPECT_EQ(trace.TaskOf(0), "/job:a/task:0");
+  EXPECT_EQ(trace.TaskOf(1), "/job:a/task:0");
+  EXPECT_EQ(trace.TaskOf(2), "/job:b/task:0");
+  EXPECT_EQ(trace.TaskOf(3), "");
+  EXPECT_EQ(trace.TaskOf(4), "");
+}
+
 TEST(TraceTest, ALargeFileIsReadAsASmallOne) {
   constexpr int kNodes = 600'000, kDevices = 3;
   std::string stats;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import numbers
 from typing import TYPE_CHECKING
 
 from thalweg import _core, errors
@@ -100,9 +101,11 @@ def record(target: str, steps: int = 1, slower_than: float | None = None, failin
     >>> [step.error for step in recording.steps]
     [None, None]
     """
-    if slower_than is not None and not slower_than >= 0:
+    if isinstance(steps, bool) or not isinstance(steps, numbers.Integral) or steps < 1:
+        raise ValueError(f"steps must be a whole number, at least 1, got {steps!r}")
+    if slower_than is not None and not (isinstance(slower_than, numbers.Real) and slower_than >= 0):
         raise ValueError(f"slower_than must be 0 or more seconds, got {slower_than!r}")
-    if not timeout > 0:
+    if not (isinstance(timeout, numbers.Real) and timeout > 0):
         raise ValueError(f"timeout must be more than 0 seconds, got {timeout!r}")
     most = 1e9  # seconds: no recording lasts as long
     limit = -1 if slower_than is None else round(min(slower_than, most) * 1e6)

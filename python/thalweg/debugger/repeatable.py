@@ -60,7 +60,7 @@ class RepeatableStep:
     def random(self, not_behind: Iterable[Tensor] = ()) -> list[Tensor]:
         """What may differ from run to run and can be fed: not in loops and branches, and not computed from these."""
         behind = self.computed_from(not_behind)
-        return [x for op in self.ops if self.nesting[op] == 0 and op not in behind and _draws(op) for x in op.outputs if steps.has_value(x)]
+        return [x for op in self.ops if self.nesting[op] == 0 and op not in behind for x in drawn_by(op)]
 
     def not_drawn(self) -> list[Operation]:
         """What may give something else in each run, and is not fed: in loops and branches, in functions, behind what is moved."""
@@ -96,14 +96,14 @@ class RepeatableStep:
         return found
 
     def draw(self, tensors: Iterable[Tensor]) -> None:
-        """Runs what may differ from run to run; all runs from here on are fed what it gave."""
+        """Runs what may differ from run to run; all runs from here on are fed what it gave, and what was drawn before."""
         wanted = list(tensors)
         try:
-            values = self.session.run(wanted, self.feeds, options=self.options) if wanted else []
+            values = self.session.run(wanted, {**self.feeds, **self.draws}, options=self.options) if wanted else []
         finally:
             if wanted and self.changes_variables:  # what random operations wait for may do so
                 self.write(self.values)
-        self.draws = dict(zip(wanted, values))
+        self.draws |= zip(wanted, values)
 
     def run(self, fetches: Any, feeds: Mapping[Tensor, Any] | None = None, variables: Mapping[str, Any] | None = None) -> Any:
         """Fetches, with the feeds of the step, the draws, and others on top; some variables may begin from other values."""
@@ -137,10 +137,11 @@ def _changes_smoothly(tensor):
     return kind.is_floating or kind.is_complex or kind.name in ("resource", "variant")
 
 
-def _draws(op: Operation) -> bool:
-    """Whether what an operation gives is fed to later runs. What reads variables gives the same again, as these are set back; functions are
+def drawn_by(op: Operation) -> list[Tensor]:
+    """What an operation gives that is fed to later runs. What reads variables gives the same again, as these are set back; functions are
     called, since what they compute is looked at."""
-    return steps.may_differ(op) and not variable_nodes.taken_by(op) and not _has_functions(op)
+    draws = steps.may_differ(op) and not variable_nodes.taken_by(op) and not _has_functions(op)
+    return [x for x in op.outputs if steps.has_value(x)] if draws else []
 
 
 def _has_functions(op):

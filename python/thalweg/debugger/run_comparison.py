@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from thalweg import dtypes
+from thalweg import dtypes, errors
 from thalweg.debugger import steps, variable_nodes
 from thalweg.debugger.array_differences import ValueDifference, difference
+from thalweg.debugger.expanded_calls import ExpandedCall, ExpandedCalls
 from thalweg.debugger.numbers import checked_count, checked_tolerance
 from thalweg.debugger.recorder import Recorder
-from thalweg.debugger.repeatable import RepeatableStep, created_at
+from thalweg.debugger.repeatable import RepeatableStep, created_at, drawn_by
 from thalweg.graph.device_specs import DeviceSpec
 from thalweg.graph.graph import Graph
 from thalweg.graph.graph_import import import_graph_def
@@ -40,6 +41,9 @@ class DifferingNode:
     `tensor` is its output, or the variable that it writes. In a loop, `loop` names it, and `iteration` counts how often the node had run before in
     it; it is None where iterations may run at once (`parallel_iterations` above 1, as by default). Of a loop in others, `outer` has these, the
     outermost first, each with its iteration. In a branch, `branch` names the one that is taken.
+
+    In a called function, or one that is a loop's body or a branch, `function` names it, `calls` the operations by which the step comes to it, the
+    outermost first, and `tensor` is named as there; `op` is then an operation that was added to the graph to look into the call.
     """
 
     op: Operation
@@ -50,12 +54,15 @@ class DifferingNode:
     note: str = ""
     branch: str = ""
     outer: tuple[tuple[str, int | None], ...] = ()
+    function: str = ""
+    calls: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        called = f" in the function '{self.function}' that {' > '.join(map(repr, self.calls))} calls" if self.function else ""
         loops = [*self.outer, (self.loop, self.iteration)] if self.loop else []
         where = f" in the branch '{self.branch}'" if self.branch else "".join(
             f" in {'some iteration' if iteration is None else f'iteration {iteration}'} of the loop '{name}'" for name, iteration in reversed(loops))
-        return f"{self.op.type} '{self.tensor}'{where}{created_at(self.op)}: {self.difference}" + (f"\n  {self.note}" if self.note else "")
+        return f"{self.op.type} '{self.tensor}'{called}{where}{created_at(self.op)}: {self.difference}" + (f"\n  {self.note}" if self.note else "")
 
 
 @dataclasses.dataclass
@@ -96,6 +103,7 @@ def compare_runs(a: Session, b: Session | ConfigProto | str, fetches: Fetches, f
     given, and a note says so. Where fetches, or variables after the step, differ, tensors between
     are fetched block by block: a binary search over what the differing one is computed from, back until all inputs are the same. In a loop or branch
     the node is found, too, and its iteration where no two may run at once; where they may, it is the node that is first in the iteration seen first.
+    So it is in called functions, and where functions are the body of a loop or a branch.
 
     Parameters
     ----------
@@ -125,7 +133,7 @@ def compare_runs(a: Session, b: Session | ConfigProto | str, fetches: Fetches, f
     Raises
     ------
     ValueError
-        A number out of its bounds, a device that is not there, a graph that lacks a node, or a variable of another shape or type.
+        No fetches, a number out of its bounds, a device that is not there, a graph that lacks a node, or a variable of another shape or type.
 
     Examples
     --------
@@ -213,6 +221,12 @@ class _Comparison:
                  most_bytes: int) -> None:
         self.tolerances, self.most_bytes, self.runs = tolerances, most_bytes, 0
         self.a = RepeatableStep(a, fetches, feed_dict, options[0])
+        if not self.a.fetches:
+            raise ValueError("there is nothing to compare: name tensors or operations as fetches")
+        self.calls = ExpandedCalls(self.a.graph)
+        self.expanded: dict[Operation, tuple[Operation, ...]] = {}  # calls that are looked into, what does their work
+        self.passed_over: dict[Operation, str] = {}  # calls that are not, why
+        self.there: dict[Operation, Operation] = {}  # of what does that work, the same in the other graph
         there = [self._there(b.graph, one) for one in self.a.fetches]
         self.b = RepeatableStep(b, there, {self._there(b.graph, x): value for x, value in self.a.feeds.items()}, options[1])
         self.own = self.b.values  # what the other session has, before and afterwards
@@ -220,8 +234,11 @@ class _Comparison:
         for name, value in common.items():
             self._check_fits(name, np.asarray(value))
         self.b.values = {**self.own, **common}
-        self.around = steps.loops(self.a.ops)
-        self.order = {op: place for place, op in enumerate(self.a.ops)}
+        self._arrange(self.a.ops)
+
+    def _arrange(self, ops: list[Operation]) -> None:
+        self.nesting, self.around = steps.nesting(ops), steps.loops(ops)
+        self.order = {op: place for place, op in enumerate(ops)}
 
     def _check_fits(self, name, value):
         """A variable of the other way must be able to have the value, and have one like it, where it has any."""
@@ -235,9 +252,16 @@ class _Comparison:
             raise ValueError(f"the variable '{name}' is {mine_kind} {list(value.shape)} in the first session and {kind} {shape} in the other")
 
     def _there(self, graph, one):
+        if graph is self.a.graph:
+            return one
+        op = one.op if isinstance(one, Tensor) else one
         try:
+            if op in self.there:
+                return self.there[op].outputs[one.value_index] if isinstance(one, Tensor) else self.there[op]
+            if self.calls.around(op) is not None:
+                raise KeyError
             return graph.as_graph_element(one.name)
-        except (KeyError, ValueError) as error:
+        except (IndexError, KeyError, ValueError) as error:
             raise ValueError(f"the graph of the other way lacks '{one.name}'") from error
 
     def _draw(self, share_random):
@@ -252,15 +276,14 @@ class _Comparison:
 
     def _is_in_both(self, x):
         try:
-            there = self.b.graph.as_graph_element(x.name)
-        except (KeyError, ValueError):
+            return self._there(self.b.graph, x).dtype == x.dtype
+        except ValueError:
             return False
-        return there.dtype == x.dtype
 
     def _how_missing(self, x):
         try:
-            return f"{x.dtype.name} in the first graph, {self.b.graph.as_graph_element(x.name).dtype.name} in the other"
-        except (KeyError, ValueError):
+            return f"{x.dtype.name} in the first graph, {self._there(self.b.graph, x).dtype.name} in the other"
+        except ValueError:
             return "the graph of the other way has no such node"
 
     # ---- values ----
@@ -274,6 +297,7 @@ class _Comparison:
                 report.first = self._first(differences)
                 if self.a.not_drawn():
                     report.notes.append(f"{self.a.not_drawn_text()}, and cannot be shared")
+                report.notes += [f"'{call.name}' is not looked into: {why}" for call, why in self.passed_over.items()]
             report.runs = self.runs
         finally:
             self.a.write(self.a.values)
@@ -332,8 +356,12 @@ class _Comparison:
             # A difference may vanish on the way, where a binary search does not see it; inputs that differ are seen in any case.
             earlier = self._earliest(self._before(start)) or self._earliest(self._nearest(start))
             if earlier is None:
-                break
-            start, known = earlier[0].op, (earlier[0].name, earlier[1])
+                within = self._within(start, *known)
+                if within is None:
+                    break
+                start, known = within
+            else:
+                start, known = earlier[0].op, (earlier[0].name, earlier[1])
         return self._named(start, *known)
 
     def _before(self, op: Operation) -> list[Tensor]:
@@ -358,7 +386,7 @@ class _Comparison:
     def _can_be_compared(self, x):
         shared = x in self.a.draws and x not in self.unshared
         is_one_constant = x.op.type == "Const" and self.a.graph is self.b.graph
-        return x not in self.a.feeds and self.a.nesting[x.op] == 0 and steps.has_value(x) and not is_one_constant and not shared and \
+        return x not in self.a.feeds and self.nesting[x.op] == 0 and steps.has_value(x) and not is_one_constant and not shared and \
             self._is_in_both(x)
 
     def _earliest(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ValueDifference] | None:
@@ -389,29 +417,94 @@ class _Comparison:
         if block:
             yield block
 
+    # ---- calls ----
+    def _look_into(self, call: Operation) -> tuple[Tensor, ...] | None:
+        """Makes what a call does a part of what is searched, in both ways; gives what stands for its outputs, None for what cannot be looked into."""
+        made = None if call in self.expanded or call in self.passed_over else self.calls.expand(call)
+        if made is None:
+            return None
+        theirs = made if self.a.graph is self.b.graph else self._expand_there(call)
+        if isinstance(made, str) or not isinstance(theirs, ExpandedCall):
+            self.passed_over[call] = made if isinstance(made, str) else theirs or "the other graph has no such call"
+            return None
+        others = theirs.by_name()
+        self.there.update((op, others[name]) for name, op in made.by_name().items() if name in others)
+        self.expanded[call] = made.ops
+        self._arrange(steps.needed([*self.a.fetches, *(op for ops in self.expanded.values() for op in ops)],
+                                   self.a.feeds))
+        if self.nesting[call] > 0:
+            return made.outputs
+        return made.outputs if self._draw_in(made) else None
+
+    def _expand_there(self, call):
+        try:
+            there = self._there(self.b.graph, call)
+        except ValueError:
+            return "the graph of the other way lacks it"
+        return ExpandedCalls(self.b.graph).expand(there)
+
+    def _draw_in(self, made):
+        """What a call outside of loops draws, each way asks for once, as for what the step draws itself: else a queue would run empty."""
+        drawn = [x for op in made.ops if self.nesting[op] == 0 for x in drawn_by(op) if self._is_in_both(x)]
+        try:
+            self.a.draw(drawn)
+            self.b.draw([self._there(self.b.graph, x) for x in drawn])
+        except errors.OpError as error:
+            del self.expanded[made.call]
+            self.passed_over[made.call] = f"what it draws cannot be drawn once more: {error.message}"
+            return False
+        self.unshared += drawn
+        return True
+
+    def _within(self, call: Operation, name: str, found: ValueDifference) -> tuple[Operation, tuple[str, ValueDifference]] | None:
+        """Where in a call a tensor or variable gets the value that differs; None for what is no call, and where nothing in it differs."""
+        outputs = self._look_into(call)
+        if outputs is None:
+            return None
+        for x, inside in zip(call.outputs, outputs):
+            if x.name == name:
+                differing = self._differing([inside]) if self._can_be_compared(inside) else []
+                return (inside.op, (inside.name, differing[0][1])) if differing else None
+        writers = (op for op in sorted(self.expanded[call], key=self.order.__getitem__)
+                   if any(variable.name == name for variable in variable_nodes.written_by(op)))
+        return next(((op, (name, found)) for op in writers), None)
+
     # ---- the node ----
     def _named(self, op, tensor, found):
         missing = next((x for x in op.inputs if x not in self.a.feeds and not self._is_in_both(x)), None)
         if missing is not None:
             note = f"{op.type} '{tensor}', which reads it: {found}"
-            return DifferingNode(missing.op, missing.name, ValueDifference(self._how_missing(missing)), note=note)
+            return self._placed(DifferingNode(missing.op, missing.name, ValueDifference(self._how_missing(missing)), note=note))
         inside = self._inside(op)
         if not inside:
-            return DifferingNode(op, tensor, found, note=self._note_of(op, tensor))
-        body = None if self._comes_back(op, inside) else self._in_body(inside)
+            return self._placed(DifferingNode(op, tensor, found, note=self._note_of(op, tensor)))
+        body = None if self._comes_back(op, inside) else self._in_body(op, inside)
         around = self._closed_by(op, inside) if body is None else self.around[body[0].op]
-        names = [steps.frame_of(enter) for enter in around]
-        branch = "" if names else op.name.rpartition("/")[0] or op.name
+        names = [self.calls.name_outside(steps.frame_of(enter), enter) for enter in around]
+        branch = "" if names else self.calls.name_outside(op.name.rpartition("/")[0] or op.name, op)
         if body is None:
-            return DifferingNode(op, tensor, found, names[0] if names else "", branch=branch)
+            return self._placed(DifferingNode(op, tensor, found, names[0] if names else "", branch=branch))
         x, iterations, one = body
         if not names or steps.may_overtake(around):
             iterations = (None,) * len(names)
         *outer, (loop, iteration) = zip(names, iterations) if names else [("", None)]
-        return DifferingNode(x.op, x.name, one, loop, iteration, branch=branch, outer=tuple(outer))
+        return self._placed(DifferingNode(x.op, x.name, one, loop, iteration, branch=branch, outer=tuple(outer)))
+
+    def _placed(self, node: DifferingNode) -> DifferingNode:
+        """A node of a called function, as the program knows it."""
+        place = self.calls.place_of(node.op)
+        if place is None:
+            return node
+        name, _, output = node.tensor.rpartition(":")
+        tensor = f"{place.node}:{output}" if name == node.op.name else node.tensor
+        return dataclasses.replace(node, tensor=tensor, function=place.function, calls=place.calls)
 
     def _note_of(self, op, tensor):
         """Fetching a node's inputs keeps it from being fused with them."""
+        if op in self.expanded:
+            return "nothing in it differs when its values are fetched: what differs is made where nodes run as one, or from run to run"
+        if op in self.passed_over:
+            return ""
         outputs = [x for x in op.outputs if x.name == tensor]
         inputs = [x for x in op.inputs if self._can_be_compared(x)]
         if outputs and inputs and not self._differing([*inputs, *outputs]):
@@ -420,7 +513,7 @@ class _Comparison:
 
     def _inside(self, op):
         """The operations of the loop or branch whose value an operation gives, or in which it writes a variable, in order."""
-        lies_in_one = self.a.nesting[op] > 0
+        lies_in_one = self.nesting[op] > 0
         if op.type.removeprefix("Ref") not in ("Exit", "Merge") and not lies_in_one:
             return []
         found: set[Operation] = set()
@@ -428,9 +521,9 @@ class _Comparison:
         while waiting:
             one = waiting.pop()
             # What an operation writes with comes from its own iteration.
-            if one not in found and self.a.nesting.get(one, 0) > 0 and not (lies_in_one and one.type.endswith("NextIteration")):
+            if one not in found and self.nesting.get(one, 0) > 0 and not (lies_in_one and one.type.endswith("NextIteration")):
                 found.add(one)
-                waiting.extend([x.op for x in one.inputs] + [c for c in one.control_inputs])
+                waiting.extend([*(x.op for x in one.inputs), *one.control_inputs, *self.expanded.get(one, ())])
         return sorted(found, key=self.order.__getitem__)
 
     def _comes_back(self, op, inside):
@@ -441,20 +534,20 @@ class _Comparison:
 
     def _closed_by(self, op, inside):
         """An Enter of the loop that an operation closes or lies in; () where that is a branch."""
-        if self.a.nesting[op] > 0:
+        if self.nesting[op] > 0:
             return self.around[op][:1]
         loops = [self.around[one] for one in inside if self.around[one]] if op.type.endswith("Exit") else []
         return loops[0][:1] if loops else ()
 
-    def _in_body(self, inside):
+    def _in_body(self, op, inside):
         """(tensor, iterations of the loops around it, difference) of what differs first in a loop or branch; None where that cannot be told."""
         place = {one: i for i, one in enumerate(self._body_order(inside))}
         recorders = Recorder(self.a.session), Recorder(self.b.session)
-        ops = [one for one in place if steps.can_be_looked_at(one) and one.type != "Const"]
-        found, runs = {}, {}
+        ops = [one for one in place if steps.can_be_looked_at(one) and one.type != "Const" and one not in self.expanded]
+        found, runs, targets = {}, {}, self._targets(op)
         for begin in range(0, len(ops), _MOST_TENSORS):
             some = ops[begin:begin + _MOST_TENSORS]
-            told = [self._told(recorder, step, some) for recorder, step in zip(recorders, (self.a, self.b))]
+            told = [self._told(recorder, step, some, targets) for recorder, step in zip(recorders, (self.a, self.b))]
             self.runs += 1
             for name, values in told[0].items():
                 x = self.a.graph.as_graph_element(name)
@@ -466,13 +559,17 @@ class _Comparison:
         guards = self._guards(place)
         is_counted = {x: bool(self.around[x.op]) and not steps.may_overtake(self.around[x.op]) and (len(self.around[x.op]) > 1 or bool(guards[x.op]))
                       for x in found}
-        choices = self._choices(recorders[0], inside, guards) if any(is_counted.values()) else _Choices(guards, {}, {})
+        choices = self._choices(recorders[0], inside, guards, targets) if any(is_counted.values()) else _Choices(guards, {}, {})
         begins = {steps.frame_of(one): place[one] for one in sorted(place, key=place.__getitem__, reverse=True) if one.type.endswith("Enter")}
         moments = {x: self._moment(x, found[x][0][0], runs[x], {x.op: place[x.op], **begins}, choices) if is_counted[x]
                    else (found[x][0][0], place[x.op]) for x in found}
         if None in moments.values():
             return None
         x = min(self._surely_first(found) or found, key=moments.__getitem__)
+        if self._look_into(x.op) is not None and self._runs_beside(x.op):
+            within = self._in_body(op, self._inside(op))
+            if within is not None and any(within[0].op in ops for ops in self.expanded.values()):
+                return within
         return (x, moments[x][:-1:2], found[x][0][1])
 
     def _guards(self, order):
@@ -497,10 +594,10 @@ class _Comparison:
                 guards[op] = frozenset().union(*before, *(guards.get(one, frozenset()) for one in op.control_inputs))
         return guards
 
-    def _choices(self, recorder, inside, guards):
+    def _choices(self, recorder, inside, guards, targets):
         asked = {steps.frame_of(self.around[one][-1]): one.inputs[0] for one in inside if one.type == "LoopCond" and self.around[one]}
         predicates = {x for all_of_one in guards.values() for x, _ in all_of_one}
-        told = self._told(recorder, self.a, {x.op for x in (*asked.values(), *predicates) if steps.can_be_looked_at(x.op)})
+        told = self._told(recorder, self.a, {x.op for x in (*asked.values(), *predicates) if steps.can_be_looked_at(x.op)}, targets)
         self.runs += 1
         said = {x: [bool(value) for value in told[x.name]] for x in (*asked.values(), *predicates) if x.name in told}
         return _Choices(guards, {name: said[x] for name, x in asked.items() if x in said}, said)
@@ -568,14 +665,30 @@ class _Comparison:
                     done.add(op)
                     stack.append((op, True))
                     inputs = begins[steps.frame_of(op)] if op.type.endswith("Enter") else op.inputs
-                    stack.extend((x.op, False) for x in inputs if x.op in wanted and x.op not in done and not x.op.type.endswith("NextIteration"))
+                    before = [*(x.op for x in inputs), *self.expanded.get(op, ())]
+                    stack.extend((one, False) for one in before if one in wanted and one not in done and not one.type.endswith("NextIteration"))
         return order
 
-    def _told(self, recorder, step, ops):
+    def _targets(self, op):
+        """What has all of a loop or branch run, whose value an operation gives or in which it lies, and the calls in it that are looked into."""
+        made = self.calls.around(op)
+        if made is not None and self.nesting[made.call] == 0:
+            return [made.done]  # and not the call: what it has an effect on would change twice
+        return [*self.a.fetches, *(self.calls.expand(call).tap for call in self.expanded if self.nesting[call] > 0 and self._runs_beside(call))]
+
+    def _runs_beside(self, call):
+        """Whether what a call does may be done once more in the same step: it changes no state."""
+        changes = next((op for op in self.expanded[call] if variable_nodes.changes_state(op)), None)
+        if changes is not None:
+            place = self.calls.place_of(changes)
+            self.passed_over[call] = f"it is in a loop or branch, and {changes.type} '{place.node if place else changes.name}' in it would run twice"
+        return changes is None
+
+    def _told(self, recorder, step, ops, targets):
         if step.changes_variables:
             step.write(step.values)
         ops = [self._there(step.graph, op) for op in ops]
         told: dict[str, list[Any]] = collections.defaultdict(list)
-        for x, value in recorder.run(ops, [one for one in step.fetches], {**step.feeds, **step.draws}, step.options)[1]:
+        for x, value in recorder.run(ops, [self._there(step.graph, one) for one in targets], {**step.feeds, **step.draws}, step.options)[1]:
             told[x.name].append(value)
         return told

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _CONTROL_FLOW = frozenset("Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit NextIteration RefNextIteration LoopCond".split())
 VARIABLES = frozenset(("Variable", "VariableV2", "VarHandleOp"))
 # They have an effect, or are part of a state inside of the step: from what they read they give the same again.
-_REPEATABLE = ("Assert", "CheckNumerics", "Debug", "Print", "Stack", "TensorArray")
+REPEATABLE = ("Assert", "CheckNumerics", "Debug", "Print", "Stack", "TensorArray")
 
 
 def check_session(session: object) -> None:
@@ -132,7 +132,7 @@ def is_stateful(op: Operation) -> bool:
 
 def may_differ(op: Operation) -> bool:
     """Whether an operation may give other values in another run for the same inputs: random ones, iterators, queues, functions of the program."""
-    return op.type != "ReadVariableOp" and not op.type.startswith(_REPEATABLE) and can_be_looked_at(op) and is_stateful(op) and \
+    return op.type != "ReadVariableOp" and not op.type.startswith(REPEATABLE) and can_be_looked_at(op) and is_stateful(op) and \
         any(map(has_value, op.outputs))
 
 

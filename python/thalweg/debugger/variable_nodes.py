@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thalweg.debugger import steps
+from thalweg.graph import op_definitions
 from thalweg.graph.ops import apply
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 # They read a variable, or hand it on to other nodes.
 _READERS = frozenset("Identity ReadVariableOp VarIsInitializedOp IsVariableInitialized ResourceGather VariableShape Gather "
                      "Switch Merge Enter Exit NextIteration".split())
+# They look at other state and leave it as it is.
+_LOOKS = ("LookupTableExport", "LookupTableFind", "LookupTableSize", "QueueIsClosed", "QueueSize")
 
 
 def variable_of(tensor: Tensor) -> Operation | None:
@@ -32,6 +35,20 @@ def taken_by(op: Operation) -> list[Operation]:
 def written_by(op: Operation) -> list[Operation]:
     """Of these, those that it may change: all, but for kinds that only read. Functions are taken to change what they are given."""
     return [] if op.type.removeprefix("Ref") in _READERS else taken_by(op)
+
+
+def changes_state(op: Operation) -> bool:
+    """Whether what an operation does is seen by others, or by itself when it runs again: of variables, queues, iterators, files, functions of Python.
+    Random operations have numbers of their own."""
+    if written_by(op):
+        return True
+    kind = op.type.removeprefix("Ref")
+    if not steps.is_stateful(op) or not steps.can_be_looked_at(op) or kind in _READERS or kind.startswith((*steps.REPEATABLE, *_LOOKS)):
+        return False
+    if not all(map(steps.has_value, op.inputs)):
+        return True
+    makes_handle = bool(op.outputs) and not any(map(steps.has_value, op.outputs))
+    return not makes_handle and not any(attr.name == "seed" for attr in op_definitions.definition_of(op.type).attr)
 
 
 def read(variable: Operation, name: str) -> tuple[Tensor, Tensor]:

@@ -2,12 +2,14 @@
 """TraceHook: training that records why some of its steps are slow."""
 from __future__ import annotations
 
+import numbers
 import os
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from thalweg import errors, logging as tw_logging
+from thalweg.files.trace_file import write_trace
 from thalweg.messages import RunMetadata, RunOptions
 from thalweg.training.session_run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, SessionRunValues
 
@@ -50,6 +52,8 @@ class TraceHook(SessionRunHook):
     failing : bool
         Runs that fail, too, of a session of this process; those of a server's sessions `tw.debugging.record` records. That the data has
         ended is no failure.
+    compact : bool
+        Files in some tenth of the bytes, with the ending `.trace`, for `thalweg trace` and `read_trace`.
 
     Examples
     --------
@@ -65,15 +69,21 @@ class TraceHook(SessionRunHook):
     """
 
     def __init__(self, folder: str, steps: Iterable[int] = (), slower_than: float | None = None, first_step: int = 1, most: int = 10,
-                 failing: bool = False) -> None:
+                 failing: bool = False, compact: bool = False) -> None:
+        if isinstance(steps, (str, bytes)) or not isinstance(steps, Iterable):
+            raise TypeError(f"steps must be numbers of runs, got {steps!r}")
         self._steps = frozenset(steps)
+        none = next((n for n in self._steps if isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 0), None)
+        if none is not None:
+            raise ValueError(f"steps must be numbers of runs, from 0 on, got {none!r} among them")
         if not self._steps and slower_than is None and not failing:
             raise ValueError("TraceHook needs steps, slower_than or failing: which runs are kept?")
-        if slower_than is not None and slower_than < 0:
+        if slower_than is not None and not (isinstance(slower_than, numbers.Real) and slower_than >= 0):
             raise ValueError(f"slower_than must be 0 or more seconds, got {slower_than!r}")
         self._folder, self._slower_than = folder, slower_than
         self._first_step, self._most, self._left, self._step = first_step, most, most, -1
         self._wants_failures, self._context = failing, None
+        self._ending = ".trace" if compact else ".pb"
 
     def begin(self) -> None:
         os.makedirs(self._folder, exist_ok=True)
@@ -97,7 +107,7 @@ class TraceHook(SessionRunHook):
             is_kept = True
             self._left -= 1
         if is_kept:
-            self._write(run_values.run_metadata, f"step-{self._step}.pb")
+            self._write(run_values.run_metadata, f"step-{self._step}{self._ending}")
 
     def _run_failed(self) -> None:
         """Called by the session where a run failed."""
@@ -109,13 +119,9 @@ class TraceHook(SessionRunHook):
             return
         self._left -= 1
         try:
-            self._write(seen, f"step-{self._step}-failed.pb")
-        except OSError as error:  # the run's own error is the one to hear, and by it sessions recover
+            self._write(seen, f"step-{self._step}-failed{self._ending}")
+        except (OSError, errors.OpError) as error:  # the run's own error is the one to hear, and by it sessions recover
             tw_logging.warning("The trace of the run that failed is lost: %s", error)
 
     def _write(self, metadata, name):
-        path = os.path.join(self._folder, name)
-        temporary = f"{path}.tmp{os.getpid()}"
-        with open(temporary, "wb") as file:
-            file.write(metadata.SerializeToString())
-        os.replace(temporary, path)
+        write_trace(os.path.join(self._folder, name), metadata)

@@ -116,6 +116,7 @@ ClusterRunner::ClusterRunner(WorkerClients& peers, RpcStepTable& steps, ChannelM
                .steps = steps,
                .channels = channels,
                .health = health,
+               .timer = *options_.timer,
                .stopping = stopping_,
                .session = options_.session,
                .background = options_.background,

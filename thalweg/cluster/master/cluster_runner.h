@@ -39,6 +39,7 @@ class ClusterRunner : public PartitionRunner {
     bool leader_is_named = false;                 // so members are expected in other sessions
     std::chrono::nanoseconds register_timeout{};  // of one call
     std::function<WorkQueue&()> background;       // ends steps that no thread calls
+    Timer* timer = nullptr;                       // never null, and outlives the runner
   };
   // All outlive the runner.
   ClusterRunner(WorkerClients& peers, RpcStepTable& steps, ChannelManager& channels, Health& health,

@@ -254,6 +254,7 @@ Result<std::unique_ptr<Session>> MakeClusterSession(std::shared_ptr<Environment>
   runner.collective_leader = options.collective_leader;
   runner.register_timeout = options.join_timeout;
   runner.background = [raw = environment.get()]() -> WorkQueue& { return raw->background(); };
+  runner.timer = &environment->timer();
 
   std::vector<OwnedMessage> begins;
   for (const std::string& task : tasks) {

@@ -9,6 +9,7 @@
 #include "thalweg/base/notification.h"
 #include "thalweg/cluster/collectives/step_word.h"
 #include "thalweg/cluster/master/step_tracer.h"
+#include "thalweg/cluster/master/told_calls.h"
 #include "thalweg/cluster/peers/loop_peers.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/tensor/tensor_proto.h"
@@ -102,6 +103,7 @@ struct RpcStepRunner::Step {
   ScopedCancellation outside;
   std::optional<OpenParts> open;
   std::optional<StepTracer> tracer;
+  std::optional<ToldCalls> told;  // where somebody records it
   std::optional<Health::Watch> watch;
   std::optional<Companions> companions;  // where steps of other sessions are one with it
 
@@ -196,6 +198,11 @@ void RpcStepRunner::BeginAsync(const StepRequest& request, std::function<void(St
 void RpcStepRunner::StartAll(Step& step) {
   std::vector<std::string> tasks;
   for (const RemotePart& part : parts_.remote) tasks.push_back(part.task);
+  // What others hear of the end of steps that are one with theirs is SharedSteps' to say.
+  if (step.request.is_watched && !step.companions) {
+    step.told.emplace(context_.peers, context_.steps, context_.timer, tasks);
+    step.told->Begin(step.id, &step.ends);
+  }
   step.tracer.emplace(context_.peers, context_.steps, std::move(tasks), step.id, step.request);
   step.watch.emplace(context_.health, WatchedStep(step.id, parts_, step.request),
                      [&step](const Status& why) { step.ends.Cancel(why); });
@@ -223,8 +230,11 @@ void RpcStepRunner::Start(Step& step, const RemotePart& part, std::optional<Owne
     if (!status.ok()) return step.End(status);
   }
   for (const auto& [number, key] : part.fetches) request->AddString(Request::kRecvKey, key);
+  // No part begins of a step that has failed: only what runs then is waited for.
+  const bool is_told = step.told && !step.ends.IsCancelled();
   context_.peers.Call(part.task, "RunGraph", *request, pb::RunGraphResponse::Descriptor(),
-                      {.timeout = TimeoutOfWorkers(step.request), .cancellation = &step.ends},
+                      {.timeout = TimeoutOfWorkers(step.request),
+                       .cancellation = is_told ? step.told->cancellation() : &step.ends},
                       [this, &step, &part, stats](Result<OwnedMessage> response) {
                         const Status taken = Take(step, part, response);
                         if (response.ok() && stats != nullptr) stats->emplace(*std::move(response));
@@ -271,6 +281,7 @@ StepRequest RpcStepRunner::HereRequest(Step& step) const {
 Status RpcStepRunner::End(Step& step) {
   step.watch.reset();
   step.outside.End();
+  if (step.told) step.told->End();
   Status why;
   if (step.companions) {
     step.aborts.End();

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "thalweg/base/cancellation.h"
+#include "thalweg/base/timer.h"
 #include "thalweg/cluster/channels/channel_manager.h"
 #include "thalweg/cluster/health/health.h"
 #include "thalweg/cluster/master/local_parts.h"
@@ -34,6 +35,7 @@ struct RunnerContext {
   RpcStepTable& steps;
   ChannelManager& channels;
   Health& health;
+  Timer& timer;
   CancellationManager& stopping;                   // the parent of every step
   const std::string& session;                      // what the workers know it by
   const std::function<WorkQueue&()>& background;   // ends steps that no thread calls

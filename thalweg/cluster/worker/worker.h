@@ -117,6 +117,8 @@ class Worker {
   void EndSharedSteps(const Status& why);
   void CompleteGroup(const Message& request, const WorkerCall& call, Done done);
   void CompleteInstance(const Message& request, const WorkerCall& call, Done done);
+  // InvalidArgument for a value that `source` gives to another device of this task alone.
+  Status CheckIsForOthers(const RendezvousKey& key, const Device& source) const;
   // The step in which another task asks for a value of a device here, by a request that is new.
   Result<std::shared_ptr<RpcStepRendezvous>> StepFor(const RendezvousKey& key, int64_t step,
                                                      int64_t request);

@@ -6,6 +6,7 @@
 #include "thalweg/base/entropy.h"
 #include "thalweg/cluster/worker/waiting_answer.h"
 #include "thalweg/cluster/worker/worker.h"
+#include "thalweg/kernel/peer_copies.h"
 #include "thalweg/proto/messages.h"
 #include "thalweg/session/run_metadata_message.h"
 #include "thalweg/tensor/tensor_proto.h"
@@ -81,6 +82,20 @@ Result<OwnedMessage> Worker::MarkRecvFinished(const Message&, const WorkerCall&)
   return OwnedMessage(pb::MarkRecvFinishedResponse::Descriptor());
 }
 
+// What goes from one device to another of its task may be in the memory of the first, where nobody
+// else can read it.
+Status Worker::CheckIsForOthers(const RendezvousKey& key, const Device& source) const {
+  if (TaskOf(key.source) != TaskOf(key.destination)) return OkStatus();
+  ASSIGN_OR_RETURN(const DeviceName name, DeviceName::Parse(key.destination));
+  for (const auto& device : environment_->devices()) {
+    if (name.type != device->name().type || name.index != device->name().index) continue;
+    if (!CopiesFrom(*device, source)) continue;
+    return InvalidArgument("what ", key.source, " sends to ", key.destination,
+                           " is for no other task: ", key.ToString());
+  }
+  return OkStatus();
+}
+
 Result<std::shared_ptr<RpcStepRendezvous>> Worker::StepFor(const RendezvousKey& key, int64_t step,
                                                            int64_t request) {
   // A session that brings its own cluster calls this task otherwise; an incarnation is nobody
@@ -102,6 +117,7 @@ Result<std::shared_ptr<RpcStepRendezvous>> Worker::StepFor(const RendezvousKey& 
     return Aborted(peers_.self(), " has restarted since the graph was made: its device ",
                    key.source, " has another incarnation");
   }
+  RETURN_IF_ERROR(CheckIsForOthers(key, **found_device));
   ASSIGN_OR_RETURN(std::shared_ptr<RpcStepRendezvous> found, steps_.Find(step));
   if (!found->begun()) health_.Wake();
   if (found->IsNewRequest(request)) return found;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunLeaf: a short loop of an ordinary file, compiled a second time for AVX2, chosen by the level
-// of the Work. For loops that only want wider vectors; bits are the same. What needs more (fused
-// multiply-adds, own code per level) is a *_isa.cc file.
+// RunLeaf: a short loop of an ordinary file, compiled a second time for AVX2 (RunWideLeaf: and for
+// AVX-512), chosen by the level of the Work. For loops that only want wider vectors; bits are the
+// same. What needs more (fused multiply-adds, own code per level) is a *_isa.cc file.
 //
 //   namespace {                                  // so that no other file's copy is ever taken
 //   struct AddInto {
@@ -24,12 +24,29 @@ template <class Leaf, class... Args>
   Leaf::Run(args...);
 }
 
+// clang does not know the last word and compiles for what the file is for: the same bits.
+template <class Leaf, class... Args>
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void RunLeafAvx512(
+    const Args&... args) {
+  Leaf::Run(args...);
+}
+
 template <class Leaf, class... Args>
 void RunLeaf(const IsaTable& isa, Args... args) {
   if (isa.level >= IsaLevel::kAvx2) {
     RunLeafAvx2<Leaf>(args...);
   } else {
     Leaf::Run(args...);
+  }
+}
+
+// The same, compiled a third time for AVX-512: where a loop has much to compute for what it reads.
+template <class Leaf, class... Args>
+void RunWideLeaf(const IsaTable& isa, const Args&... args) {
+  if (isa.level >= IsaLevel::kAvx512) {
+    RunLeafAvx512<Leaf>(args...);
+  } else {
+    RunLeaf<Leaf, const Args&...>(isa, args...);
   }
 }
 

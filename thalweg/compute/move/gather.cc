@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "thalweg/compute/move/element.h"
+#include "thalweg/compute/move/row_chunks.h"
 
 namespace thalweg::compute {
 namespace {
@@ -22,9 +23,13 @@ template <class E>
 void GatherRow(const E* from, E* to, int64_t n) {
   if (n == 1) {
     *to = *from;
-  } else {
-    std::copy_n(from, n, to);
+    return;
   }
+  if constexpr (std::is_trivially_copyable_v<E>) {
+    const int64_t bytes = n * static_cast<int64_t>(sizeof(E));
+    if (InChunks(bytes)) return CopyChunks(from, to, bytes);
+  }
+  std::copy_n(from, n, to);
 }
 
 template <class E>

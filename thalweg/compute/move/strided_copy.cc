@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "thalweg/compute/move/element.h"
+#include "thalweg/compute/move/row_chunks.h"
 
 namespace thalweg::compute {
 namespace {
@@ -58,14 +59,23 @@ class Odometer {
       to += index_[i] * loop.to[i];
     }
   }
-  void Next() {
-    for (int i = rank_ - 1; i >= 0; --i) {
-      from += loop_.from[i];
-      to += loop_.to[i];
-      if (++index_[i] < loop_.dims[i]) return;
+  // Indices that differ in the last of the outer dimensions alone, from this one on.
+  int64_t Left() const { return rank_ == 0 ? 1 : loop_.dims[rank_ - 1] - index_[rank_ - 1]; }
+  // `steps` of Left().
+  void Advance(int64_t steps) {
+    if (rank_ == 0) return;
+    const int last = rank_ - 1;
+    from += steps * loop_.from[last];
+    to += steps * loop_.to[last];
+    index_[last] += steps;
+    for (int i = last; index_[i] == loop_.dims[i]; --i) {
       from -= loop_.from[i] * loop_.dims[i];
       to -= loop_.to[i] * loop_.dims[i];
       index_[i] = 0;
+      if (i == 0) return;
+      from += loop_.from[i - 1];
+      to += loop_.to[i - 1];
+      ++index_[i - 1];
     }
   }
   int64_t from = 0;
@@ -77,19 +87,72 @@ class Odometer {
   Dims index_;
 };
 
+// Rows of n elements, each a step behind the one before.
 template <class E>
-void CopyRun(const E* from, int64_t from_stride, E* to, int64_t to_stride, int64_t n) {
-  if (to_stride == 1 && from_stride == 1) {
-    if (n < 8) {
-      for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+struct Rows {
+  const E* from;
+  E* to;
+  int64_t count;
+  int64_t from_step, to_step;
+  int64_t n;
+  int64_t from_stride, to_stride;
+};
+
+template <class E>
+void CopyRow(const Rows<E>& rows, const E* from, E* to) {
+  if (rows.to_stride == 1 && rows.from_stride == 1) {
+    if (rows.n < 8) {
+      for (int64_t i = 0; i < rows.n; ++i) to[i] = from[i];
     } else {
-      std::copy_n(from, n, to);
+      std::copy_n(from, rows.n, to);
     }
-  } else if (to_stride == 1 && from_stride == 0) {
-    std::fill_n(to, n, *from);
+  } else if (rows.to_stride == 1 && rows.from_stride == 0) {
+    std::fill_n(to, rows.n, *from);
   } else {
-    for (int64_t i = 0; i < n; ++i) to[i * to_stride] = from[i * from_stride];
+    for (int64_t i = 0; i < rows.n; ++i) to[i * rows.to_stride] = from[i * rows.from_stride];
   }
+}
+
+template <class E>
+void CopyAnyRows(const Rows<E>& rows) {
+  for (int64_t row = 0; row < rows.count; ++row) {
+    CopyRow(rows, rows.from + row * rows.from_step, rows.to + row * rows.to_step);
+  }
+}
+
+// Rows of kN elements that lie together on both sides, such as the channels of pixels.
+template <class E, int64_t kN>
+void CopyShortRows(const Rows<E>& rows) {
+  const E* from = rows.from;
+  E* to = rows.to;
+  for (int64_t row = 0; row < rows.count; ++row, from += rows.from_step, to += rows.to_step) {
+    for (int64_t i = 0; i < kN; ++i) to[i] = from[i];
+  }
+}
+
+// Rows of some chunks that lie together on both sides.
+template <class E>
+void CopyChunkRows(const Rows<E>& rows) {
+  const int64_t bytes = rows.n * static_cast<int64_t>(sizeof(E));
+  const E* from = rows.from;
+  E* to = rows.to;
+  for (int64_t row = 0; row < rows.count; ++row, from += rows.from_step, to += rows.to_step) {
+    CopyChunks(from, to, bytes);
+  }
+}
+
+template <class E>
+auto RowCopier(const Loop& loop) -> void (*)(const Rows<E>&) {
+  const int last = loop.rank() - 1;
+  if (loop.from[last] != 1 || loop.to[last] != 1) return CopyAnyRows<E>;
+  const int64_t n = loop.dims[last];
+  if (n == 2) return CopyShortRows<E, 2>;
+  if (n == 3) return CopyShortRows<E, 3>;
+  if (n == 4) return CopyShortRows<E, 4>;
+  if constexpr (std::is_trivially_copyable_v<E>) {
+    if (InChunks(n * static_cast<int64_t>(sizeof(E)))) return CopyChunkRows<E>;
+  }
+  return CopyAnyRows<E>;
 }
 
 int64_t Product(const Dims& dims, int count) {
@@ -103,52 +166,34 @@ template <class E>
 Status CopyRows(Work& work, const Loop& loop, const E* from, E* to) {
   const int outer_rank = loop.rank() - 1;
   const int64_t n = loop.dims[outer_rank];
-  const int64_t from_stride = loop.from[outer_rank];
-  const int64_t to_stride = loop.to[outer_rank];
   const int64_t pieces = (n + kGrain - 1) / kGrain;
-  const int64_t rows = Product(loop.dims, outer_rank);
+  const int64_t count = Product(loop.dims, outer_rank);
+  Rows<E> all{from, to, 1, 0, 0, n, loop.from[outer_rank], loop.to[outer_rank]};
   if (pieces > 1) {
-    return ForBlocks(work, rows * pieces, 1, [&](int64_t shard, int64_t) {
+    return ForBlocks(work, count * pieces, 1, [&](int64_t shard, int64_t) {
       const Odometer at(loop, outer_rank, shard / pieces);
       const int64_t begin = shard % pieces * kGrain;
-      CopyRun(from + at.from + begin * from_stride, from_stride, to + at.to + begin * to_stride,
-              to_stride, std::min(kGrain, n - begin));
+      Rows<E> piece = all;
+      piece.n = std::min(kGrain, n - begin);
+      CopyRow(piece, from + at.from + begin * piece.from_stride,
+              to + at.to + begin * piece.to_stride);
     });
   }
-  return ForBlocks(work, rows, std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
+  if (outer_rank > 0) {
+    all.from_step = loop.from[outer_rank - 1];
+    all.to_step = loop.to[outer_rank - 1];
+  }
+  const auto copy = RowCopier<E>(loop);
+  return ForBlocks(work, count, std::max<int64_t>(1, kGrain / n), [&](int64_t begin, int64_t end) {
     Odometer at(loop, outer_rank, begin);
-    for (int64_t row = begin; row < end; ++row, at.Next()) {
-      CopyRun(from + at.from, from_stride, to + at.to, to_stride, n);
+    Rows<E> rows = all;
+    for (int64_t row = begin; row < end; row += rows.count, at.Advance(rows.count)) {
+      rows.from = from + at.from;
+      rows.to = to + at.to;
+      rows.count = std::min(end - row, at.Left());
+      copy(rows);
     }
   });
-}
-
-// Rows of kN elements that lie together on both sides, such as the channels of pixels.
-template <int64_t kN, class E>
-Status CopyShortRows(Work& work, const Loop& loop, const E* from, E* to) {
-  const int outer_rank = loop.rank() - 2;
-  const int64_t rows = loop.dims[outer_rank];
-  const int64_t from_step = loop.from[outer_rank], to_step = loop.to[outer_rank];
-  return ForBlocks(work, Product(loop.dims, outer_rank), std::max<int64_t>(1, kGrain / (rows * kN)),
-                   [&](int64_t begin, int64_t end) {
-                     Odometer at(loop, outer_rank, begin);
-                     for (int64_t line = begin; line < end; ++line, at.Next()) {
-                       const E* source = from + at.from;
-                       E* target = to + at.to;
-                       for (int64_t row = 0; row < rows; ++row) {
-                         for (int64_t i = 0; i < kN; ++i) target[i] = source[i];
-                         source += from_step;
-                         target += to_step;
-                       }
-                     }
-                   });
-}
-
-// How many elements such rows have; 0 where they are none, or too many for one shard.
-int64_t ShortRow(const Loop& loop) {
-  const int last = loop.rank() - 1;
-  const bool together = last > 0 && loop.from[last] == 1 && loop.to[last] == 1;
-  return together && loop.dims[last] <= 4 && loop.dims[last - 1] <= kGrain ? loop.dims[last] : 0;
 }
 
 // The last two dimensions block by block: `from` is contiguous along the first of them, `to` along
@@ -217,17 +262,8 @@ Status CopyStrided(Work& work, DType dtype, std::span<const int64_t> dims,
   return WithElement(dtype, [&]<class E>() {
     const E* source = static_cast<const E*>(from.data) + from.offset;
     E* target = static_cast<E*>(to.data) + to.offset;
-    if (tiles) return CopyTiles<E>(work, loop, source, target);
-    switch (ShortRow(loop)) {
-      case 2:
-        return CopyShortRows<2>(work, loop, source, target);
-      case 3:
-        return CopyShortRows<3>(work, loop, source, target);
-      case 4:
-        return CopyShortRows<4>(work, loop, source, target);
-      default:
-        return CopyRows(work, loop, source, target);
-    }
+    return tiles ? CopyTiles<E>(work, loop, source, target)
+                 : CopyRows<E>(work, loop, source, target);
   });
 }
 

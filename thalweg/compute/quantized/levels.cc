@@ -5,12 +5,14 @@
 #include <cmath>
 #include <limits>
 
+#include "thalweg/compute/isa/leaf.h"
 #include "thalweg/compute/quantized/level_types.h"
 
 namespace thalweg::compute {
 namespace {
 
 constexpr int64_t kGrain = 16384;
+constexpr int64_t kFew = 16;  // levels of a channel that become reals sooner than a call is made
 
 // The nearest integer that the type holds, or its least one for NaN.
 template <class T, class Real>
@@ -33,24 +35,58 @@ float HalfRange() {
                              : 0.0f;
 }
 
-template <class T>
-T LevelOf(const QuantizeGrid& grid, float x) {
-  const auto [low, high] = grid.range;
-  if (std::isnan(x)) return std::numeric_limits<T>::lowest();
-  switch (grid.rule.mode) {
-    case QuantizeMode::kMinCombined:
-      return Saturated<T>(
-          std::round((std::clamp(x, low, high) - low) * grid.scale - HalfRange<T>()));
-    case QuantizeMode::kMinFirst:
-      return Saturated<T>(
-          static_cast<double>(std::round(x * grid.scale) - std::round(low * grid.scale)) +
-          static_cast<double>(std::numeric_limits<T>::lowest()));
-    case QuantizeMode::kScaled: {
-      const float scaled = std::min(std::max(x, low), high) * grid.scale;
-      return Saturated<T>(grid.rule.half_to_even ? std::nearbyint(scaled) : std::round(scaled));
+// The level of x, above the lowest one in kMinFirst, before it is put within the type's.
+template <class T, QuantizeMode kMode, bool kToEven>
+[[gnu::always_inline]] inline float WideLevelOf(float x, RealRange range, float scale) {
+  if constexpr (kMode == QuantizeMode::kMinCombined) {
+    return std::round((std::clamp(x, range.low, range.high) - range.low) * scale - HalfRange<T>());
+  } else if constexpr (kMode == QuantizeMode::kMinFirst) {
+    return std::round(x * scale) - std::round(range.low * scale);
+  } else {
+    const float scaled = std::min(std::max(x, range.low), range.high) * scale;
+    return kToEven ? std::nearbyint(scaled) : std::round(scaled);
+  }
+}
+
+template <class T, QuantizeMode kMode, bool kToEven>
+struct QuantizeEach {
+  [[gnu::always_inline]] static void Run(const float* x, RealRange range, float scale, int64_t n,
+                                         T* to) {
+    constexpr T kLowest = std::numeric_limits<T>::lowest(),
+                kHighest = std::numeric_limits<T>::max();
+    constexpr double kFrom = kMode == QuantizeMode::kMinFirst ? kLowest : 0;
+    if constexpr (sizeof(T) == 1) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) {
+        constexpr float kLeast = kLowest, kMost = kHighest;
+        float level =
+            WideLevelOf<T, kMode, kToEven>(x[i], range, scale) + static_cast<float>(kFrom);
+        level = level > kLeast ? level : kLeast;  // so is what is no number
+        to[i] = static_cast<T>(static_cast<int32_t>(level < kMost ? level : kMost));
+      }
+    } else {
+      for (int64_t i = 0; i < n; ++i) {
+        const double level = WideLevelOf<T, kMode, kToEven>(x[i], range, scale);
+        to[i] = Saturated<T>(level + kFrom);
+      }
     }
   }
-  return 0;
+};
+
+template <class T>
+void QuantizeSome(const Work& work, const QuantizeGrid& grid, const float* x, int64_t n, T* to) {
+  const auto run = [&]<QuantizeMode kMode, bool kToEven>() {
+    RunWideLeaf<QuantizeEach<T, kMode, kToEven>>(work.isa(), x, grid.range, grid.scale, n, to);
+  };
+  switch (grid.rule.mode) {
+    case QuantizeMode::kMinCombined:
+      return run.template operator()<QuantizeMode::kMinCombined, false>();
+    case QuantizeMode::kMinFirst:
+      return run.template operator()<QuantizeMode::kMinFirst, false>();
+    case QuantizeMode::kScaled:
+      return grid.rule.half_to_even ? run.template operator()<QuantizeMode::kScaled, true>()
+                                    : run.template operator()<QuantizeMode::kScaled, false>();
+  }
 }
 
 // body(channel, begin, end) for blocks of the elements of one channel.
@@ -91,7 +127,7 @@ struct Decoder {
     if (least != 0) scale = std::max(range.low / least, scale);
     offset = low = 0;
   }
-  float operator()(T level) const {
+  [[gnu::always_inline]] float operator()(T level) const {
     if (is_double) {
       return static_cast<float>((static_cast<double>(level) - lowest_level) * wide_scale +
                                 wide_low);
@@ -102,6 +138,19 @@ struct Decoder {
   float scale = 0, offset = 0, low = 0;
   bool is_double = false;
   double wide_low = 0, wide_scale = 0, lowest_level = 0;
+};
+
+template <class T>
+struct DecodeEach {
+  [[gnu::always_inline]] static void Run(Decoder<T> d, const T* levels, int64_t n, float* to) {
+    if (d.is_double) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) to[i] = d(levels[i]);
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) to[i] = d(levels[i]);
+    }
+  }
 };
 
 Status NoType(DType dtype) { return Unimplemented("levels of type ", dtype); }
@@ -151,7 +200,7 @@ Status Quantize(Work& work, DType dtype, const GridShape& shape, const QuantizeG
   ForLevelType(dtype, [&]<class T>() {
     T* const out = static_cast<T*>(levels);
     status = ForChannels(work, shape, [&](int64_t channel, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) out[i] = LevelOf<T>(grids[channel], x[i]);
+      QuantizeSome(work, grids[channel], x + begin, end - begin, out + begin);
     });
   });
   return status;
@@ -164,7 +213,11 @@ Status Dequantize(Work& work, DType dtype, const QuantizeRule& rule, const GridS
     const T* const in = static_cast<const T*>(levels);
     status = ForChannels(work, shape, [&](int64_t channel, int64_t begin, int64_t end) {
       const Decoder<T> decode(rule, ranges[channel]);
-      for (int64_t i = begin; i < end; ++i) out[i] = decode(in[i]);
+      if (end - begin <= kFew) {
+        for (int64_t i = begin; i < end; ++i) out[i] = decode(in[i]);
+      } else {
+        RunWideLeaf<DecodeEach<T>>(work.isa(), decode, in + begin, end - begin, out + begin);
+      }
     });
   });
   return status;

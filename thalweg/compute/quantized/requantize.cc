@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "thalweg/compute/isa/leaf.h"
 #include "thalweg/compute/quantized/level_types.h"
 
 namespace thalweg::compute {
@@ -61,54 +62,73 @@ Status Requantize(Work& work, int64_t n, RealRange from, const int32_t* levels, 
 
 namespace {
 
-double SummandAt(const RequantizeRule& rule, int64_t i) {
-  if (rule.summand == nullptr) return 0;
-  const double level = rule.summand_type == DType::kQint8
-                           ? static_cast<const int8_t*>(rule.summand)[i]
-                           : static_cast<const uint8_t*>(rule.summand)[i];
-  return level * rule.summand_scale;
+// Levels of one image's channels, in double, in the first-level cache, operation by operation.
+constexpr int64_t kChunk = 1024;
+
+// body(begin, channel, count) for pieces of [0, n) within which the channel only rises.
+template <class Body>
+Status ForRows(Work& work, int64_t n, int64_t channels, const Body& body) {
+  return ForBlocks(work, n, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end;) {
+      const int64_t channel = i % channels;
+      const int64_t count = std::min({channels - channel, end - i, kChunk});
+      body(i, channel, count);
+      i += count;
+    }
+  });
+}
+
+struct WidenEach {
+  [[gnu::always_inline]] static void Run(const int32_t* levels, int64_t n, double* to) {
+    for (int64_t j = 0; j < n; ++j) to[j] = levels[j];
+  }
+};
+struct AddRounded {
+  [[gnu::always_inline]] static void Run(const double* shifts, int64_t n, double* to) {
+    for (int64_t j = 0; j < n; ++j) to[j] += std::nearbyint(shifts[j]);
+  }
+};
+struct AddRoundedSummand {
+  [[gnu::always_inline]] static void Run(const float* summand, const double* scales, int64_t n,
+                                         double* to) {
+    for (int64_t j = 0; j < n; ++j) to[j] += std::nearbyint(summand[j] * scales[j]);
+  }
+};
+// No number becomes `least`.
+struct RoundWithin {
+  [[gnu::always_inline]] static void Run(double least, double most, int64_t n, double* levels) {
+    for (int64_t j = 0; j < n; ++j) {
+      const double level = levels[j] > least ? levels[j] : least;
+      levels[j] = std::nearbyint(level < most ? level : most);
+    }
+  }
+};
+template <class T>
+struct NarrowEach {
+  [[gnu::always_inline]] static void Run(const double* levels, int64_t n, T* to) {
+    for (int64_t j = 0; j < n; ++j) to[j] = static_cast<T>(static_cast<int32_t>(levels[j]));
+  }
+};
+template <class T>
+void NarrowWithin(const Work& work, bool relu, int64_t n, double* levels, T* to) {
+  constexpr double kLowest = std::numeric_limits<T>::lowest(),
+                   kMost = std::numeric_limits<T>::max();
+  RunLeaf<RoundWithin>(work.isa(), relu ? std::max(kLowest, 0.0) : kLowest, kMost, n, levels);
+  RunLeaf<NarrowEach<T>>(work.isa(), static_cast<const double*>(levels), n, to);
 }
 
 }  // namespace
 
-Status RequantizeScaled(Work& work, int64_t n, const RequantizeRule& rule, const int32_t* levels,
-                        DType dtype, void* out) {
-  Status status = Unimplemented("levels of type ", dtype);
-  ForLevelType(dtype, [&]<class T>() {
-    T* const to = static_cast<T*>(out);
-    status = ForBlocks(work, n, kGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t c = i % rule.channels;
-        double level = levels[i] * rule.scales[c] + SummandAt(rule, i);
-        if (rule.shifts != nullptr) level += rule.shifts[c];
-        if (rule.relu) level = std::max(level, 0.0);
-        to[i] = Within<T>(std::nearbyint(level));
-      }
-    });
-  });
-  return status;
-}
-
 Status AddBias(Work& work, int64_t n, const BiasRule& rule, int32_t* levels) {
-  return ForBlocks(work, n, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t c = i % rule.channels;
-      double level = levels[i];
-      if (rule.bias != nullptr) level += std::nearbyint(rule.bias[c]);
-      if (rule.summand != nullptr)
-        level += std::nearbyint(rule.summand[i] * rule.summand_scales[c]);
-      if (rule.relu) level = std::max(level, 0.0);
-      levels[i] = Within<int32_t>(level);
+  return ForRows(work, n, rule.channels, [&](int64_t i, int64_t c, int64_t count) {
+    double chunk[kChunk];
+    RunLeaf<WidenEach>(work.isa(), levels + i, count, &chunk[0]);
+    if (rule.bias != nullptr) RunLeaf<AddRounded>(work.isa(), rule.bias + c, count, &chunk[0]);
+    if (rule.summand != nullptr) {
+      RunLeaf<AddRoundedSummand>(work.isa(), rule.summand + i, rule.summand_scales + c, count,
+                                 &chunk[0]);
     }
-  });
-}
-
-Status ToReals(Work& work, int64_t n, int64_t channels, const int32_t* levels, double scale,
-               const double* bias, float* out) {
-  return ForBlocks(work, n, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      out[i] = static_cast<float>(levels[i] * scale + bias[i % channels]);
-    }
+    NarrowWithin(work, rule.relu, count, &chunk[0], levels + i);
   });
 }
 

@@ -21,20 +21,6 @@ RealRange UsedRange(int64_t n, const int32_t* levels, RealRange range);
 
 Status Requantize(Work& work, int64_t n, RealRange from, const int32_t* levels, DType dtype,
                   RealRange to, void* out);
-// What is done with products of levels on their way to a narrower type, channel by channel (the
-// last dimension): level * scale + shift + summand, rounded to even and clamped to the type's
-// levels.
-struct RequantizeRule {
-  int64_t channels = 1;
-  const double* scales = nullptr;  // [channels]
-  const double* shifts = nullptr;  // [channels], or null
-  DType summand_type = DType::kInvalid;
-  const void* summand = nullptr;  // 8 bit levels laid out like the products, or null
-  double summand_scale = 0;
-  bool relu = false;
-};
-Status RequantizeScaled(Work& work, int64_t n, const RequantizeRule& rule, const int32_t* levels,
-                        DType dtype, void* out);
 // levels[i] + bias[i % channels] + summand[i] * summand_scales[i % channels], rounded and
 // saturating, in place; bias and summand may be null.
 struct BiasRule {
@@ -45,9 +31,6 @@ struct BiasRule {
   bool relu = false;
 };
 Status AddBias(Work& work, int64_t n, const BiasRule& rule, int32_t* levels);
-// out[i] = levels[i] * scale + bias[i % channels]
-Status ToReals(Work& work, int64_t n, int64_t channels, const int32_t* levels, double scale,
-               const double* bias, float* out);
 // The qint32 levels in `to` of a sum of two: those of 8 bits in `a` and the bias of its channel.
 Status AddBiasLevels(Work& work, DType dtype, int64_t n, int64_t channels, RealRange range,
                      RealRange bias_range, RealRange to, const void* levels, const void* bias,

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -73,6 +74,54 @@ void FakeDevice::CopyFromHost(const Tensor& tensor, CopyDone done) {
   done(Store(tensor));
 }
 
+void FakeDevice::Meet(const std::vector<std::unique_ptr<Device>>& made) {
+  for (const auto& device : made) {
+    if (device.get() != this) peers_.push_back(static_cast<const FakeDevice*>(device.get()));
+  }
+}
+
+bool FakeDevice::Reaches(const Device& other) const {
+  return std::ranges::find(peers_, &other) != peers_.end();
+}
+
+Result<Tensor> FakeDevice::CopyFromPeer(const Tensor& tensor) {
+  RETURN_IF_ERROR(lost());
+  const auto from =
+      std::ranges::find_if(peers_, [&](const FakeDevice* device) { return device->Has(tensor); });
+  if (from == peers_.end()) {
+    return Internal("a copy to ", full_name(), " got ", tensor.dtype(), tensor.shape(),
+                    " that is in the memory of no device that it reaches");
+  }
+  RETURN_IF_ERROR((*from)->lost());
+  return Store((*from)->Readable(tensor));
+}
+
+bool FakeDevice::Takes(const CollectiveCall& call) const {
+  return !peers_.empty() && call.kind != CollectiveKind::kAllToAll &&
+         call.merge == compute::BinaryOp::kAdd;
+}
+
+Result<std::vector<Tensor>> FakeDevice::ComputeTogether(Context& ctx,
+                                                        std::span<const CollectiveCall> calls) {
+  std::vector<CollectiveCall> readable(calls.begin(), calls.end());
+  for (CollectiveCall& call : readable) {
+    auto& device = static_cast<FakeDevice&>(*call.memory);
+    RETURN_IF_ERROR(device.lost());
+    if (call.is_receiver()) continue;
+    if (!device.Has(call.value)) {
+      return Internal("a collective operation got ", call.value.dtype(), call.value.shape(),
+                      " that is not in the memory of ", device.full_name());
+    }
+    call.value = device.Readable(call.value);
+  }
+  ASSIGN_OR_RETURN(std::vector<Tensor> results, CollectiveResults(ctx, readable));
+  for (size_t rank = 0; rank < results.size(); ++rank) {
+    ASSIGN_OR_RETURN(results[rank],
+                     static_cast<FakeDevice&>(*calls[rank].memory).Store(results[rank]));
+  }
+  return results;
+}
+
 Tensor FakeDevice::Readable(const Tensor& tensor) const {
   return Tensor::FromBuffer(tensor.dtype(), tensor.shape(), memory_->Readable(tensor.raw_data()),
                             [held = tensor] {});
@@ -105,6 +154,7 @@ Result<std::vector<std::unique_ptr<Device>>> MakeFakeDevices(const DeviceRequest
         request.NameOf(kFake, i), request.incarnation, std::move(memory), request.host_allocator,
         request.kernels == nullptr ? none : *request.kernels, gone_file));
   }
+  for (const auto& device : devices) static_cast<FakeDevice&>(*device).Meet(devices);
   return devices;
 }
 

@@ -12,16 +12,20 @@
 // as long as its last tensor. The kernel registry outlives it.
 // Threads: every member from any; `done` runs in the caller.
 // Errors: copies: Internal for a tensor that is not where the copy takes it from, InvalidArgument
-// for strings, resources and variants, ResourceExhausted; Unavailable for all once it is lost.
+// for strings, resources and variants, ResourceExhausted; Unavailable for all once it is lost, and
+// for a copy from another one that is.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "thalweg/devices/fake/fake_memory.h"
 #include "thalweg/kernel/device_factory.h"
 #include "thalweg/kernel/losable.h"
+#include "thalweg/kernel/peer_copies.h"
+#include "thalweg/resources/group_collectives.h"
 
 namespace thalweg {
 
@@ -29,7 +33,7 @@ class KernelRegistry;
 
 inline constexpr std::string_view kFake = "FAKE";
 
-class FakeDevice : public Device, public Losable {
+class FakeDevice : public Device, public Losable, public PeerCopies, public GroupCollectives {
  public:
   FakeDevice(DeviceName name, uint64_t incarnation, std::shared_ptr<FakeMemory> memory,
              AllocatorPtr host_allocator, const KernelRegistry& kernels,
@@ -43,9 +47,21 @@ class FakeDevice : public Device, public Losable {
   Status lost() const override;
   void Lose() { lost_.store(true); }
 
+  // All other fake devices of its environment.
+  bool Reaches(const Device& other) const override;
+  Result<Tensor> CopyFromPeer(const Tensor& tensor) override;
+  // Sums, gathers and broadcasts, with those that it reaches: libraries of accelerators do not
+  // compute everything, either.
+  bool Takes(const CollectiveCall& call) const override;
+  bool JoinsWith(const Device& other) const override { return Reaches(other); }
+  Result<std::vector<Tensor>> ComputeTogether(Context& ctx,
+                                              std::span<const CollectiveCall> calls) override;
+  // Before the first is used: those made with it, and itself.
+  void Meet(const std::vector<std::unique_ptr<Device>>& made);
+
   const FakeMemory& memory() const { return *memory_; }
   // Whether the tensor's bytes are in this device's memory.
-  bool Has(const Tensor& tensor) const {
+  bool Has(const Tensor& tensor) const override {
     return tensor.kind() == Tensor::Kind::kBuffer && memory_->Contains(tensor.raw_data());
   }
   // The same tensor, for the device's own kernels: shares the bytes, which may not be overwritten.
@@ -62,6 +78,7 @@ class FakeDevice : public Device, public Losable {
   const KernelRegistry& kernels_;
   const std::unique_ptr<Device> inside_;
   const std::string gone_file_;  // empty: none
+  std::vector<const FakeDevice*> peers_;
   mutable std::atomic<bool> lost_{false};
 };
 

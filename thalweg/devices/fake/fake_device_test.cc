@@ -95,6 +95,23 @@ TEST_F(FakeDeviceTest, ALostDeviceTakesAndGivesNothing) {
   }
 }
 
+TEST(FakePeersTest, ACopyFromOneThatIsLostNamesIt) {
+  const auto devices =
+      *MakeTwo({.job = "localhost", .host_allocator = MakeCpuAllocator(int64_t{1} << 26)});
+  auto& first = static_cast<FakeDevice&>(*devices[0]);
+  auto& second = static_cast<FakeDevice&>(*devices[1]);
+  const Tensor x = *Copied(first, &Device::CopyFromHost, Tensor::Vector<float>({1, 2}));
+  const Tensor copy = *second.CopyFromPeer(x);
+  EXPECT_TRUE(second.Has(copy) && !first.Has(copy));
+  EXPECT_THAT(second.CopyFromPeer(copy).status().message(),
+              HasSubstr("in the memory of no device that it reaches"));
+  first.Lose();
+  const Status lost = second.CopyFromPeer(x).status();
+  EXPECT_EQ(lost.code(), Code::kUnavailable);
+  EXPECT_THAT(lost.message(), HasSubstr(first.full_name() + " is lost"));
+  EXPECT_TRUE(WhyLost(second).ok());
+}
+
 TEST_F(FakeDeviceTest, TensorsOutliveTheDevice) {
   const Tensor there = *Copied(device, &Device::CopyFromHost, Tensor::Vector<float>({1, 2, 3}));
   const void* const readable = device.memory().Readable(there.raw_data());

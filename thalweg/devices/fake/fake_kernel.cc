@@ -158,7 +158,7 @@ Status AddFakeKernels(const OpRegistry& ops, KernelRegistry& kernels) {
     own.host_memory = HostArguments((*op)->def);
     RETURN_IF_ERROR(kernels.AddUserKernel(std::move(own)));
   }
-  return OkStatus();
+  return AddCollectiveKernels(kernels, kFake);
 }
 
 }  // namespace thalweg

@@ -4,8 +4,9 @@
 //
 //   RETURN_IF_ERROR(AddFakeKernels(ops, kernels));
 //
-// Those of numbers that end when they are called, and variables of resource type. What is not among
-// them (references, strings, queues, functions, whatever waits) stays on the CPU.
+// Those of numbers that end when they are called, variables of resource type, and collective
+// operations. What is not among them (references, strings, queues, functions, whatever else waits)
+// stays on the CPU.
 // Ownership: the registry's.
 // Threads: as KernelRegistry::AddUserKernel; may race with Find.
 // Errors: those of AddUserKernel; a registry that has them already is as it was.

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -25,6 +26,7 @@
 #include <string_view>
 
 #include "thalweg/base/status.h"
+#include "thalweg/resources/collective_call.h"
 
 namespace thalweg {
 
@@ -76,6 +78,48 @@ struct GpuProduct {
   bool transpose_a = false, transpose_b = false;
 };
 
+// Which of its three tensors a convolution makes of the other two.
+enum class GpuConvolved : uint8_t { kOutput, kImageGradient, kFilterGradient };
+
+// A convolution of images, or a gradient of one. Filters lie by channel of the output, and then as
+// the images do: out, rows, columns, in; or where channels come first out, in, rows, columns.
+struct GpuConvolution {
+  GpuConvolved makes = GpuConvolved::kOutput;
+  bool channels_first = false;
+  int batch = 0, in_channels = 0, in_rows = 0, in_columns = 0;
+  int out_channels = 0, out_rows = 0, out_columns = 0;
+  int size_rows = 0, size_columns = 0;
+  int pad_rows = 0, pad_columns = 0;  // on both sides
+  int stride_rows = 1, stride_columns = 1, dilation_rows = 1, dilation_columns = 1;
+  int groups = 1;
+
+  auto operator<=>(const GpuConvolution&) const = default;
+};
+
+struct GpuConvolutionPlaces {
+  GpuPlace image, filter, output;  // or their gradients
+  GpuPlace workspace;              // a null buffer where it has no bytes
+  size_t workspace_bytes = 0;
+};
+
+// What several devices compute together of a tensor of each (resources/collective_call.h).
+struct GpuCollective {
+  CollectiveKind kind = CollectiveKind::kReduce;
+  DType dtype = DType::kInvalid;
+  compute::BinaryOp merge = compute::BinaryOp::kAdd;
+  bool is_mean = false;
+  size_t count = 0;  // elements that a device brings; of a scatter, that it gets
+  int sender = 0;    // of a broadcast
+};
+
+class GpuDriver;
+
+// The part of one device, in the order of the ranks. The sender of a broadcast gets what it brings.
+struct GpuCollectivePart {
+  GpuDriver* driver = nullptr;
+  GpuPlace from, to;
+};
+
 // Who reads what a copy to the device has written: all that is queued behind it, or only those who
 // wait until it has ended, so that it may run beside what is queued.
 enum class GpuReaders : uint8_t { kQueued, kWaiting };
@@ -83,6 +127,7 @@ enum class GpuReaders : uint8_t { kQueued, kWaiting };
 class GpuDriver {
  public:
   using Ended = std::function<void(int error)>;
+  static constexpr int kUnsupported = -1;  // no error: the library has nothing for this
 
   explicit GpuDriver(GpuTraits traits) : traits_(std::move(traits)) {}
   virtual ~GpuDriver() = default;
@@ -115,7 +160,45 @@ class GpuDriver {
                        GpuPlace /*c*/) {
     return 0;
   }
+  // Whether there is a library that convolves; else kernels do.
+  virtual bool has_convolutions() { return false; }
+  // The bytes of the workspace of the library's fastest way that needs at most so many, and gives
+  // the same bits at every call. Only where has_convolutions(), as the next.
+  virtual int FindWorkspace(const GpuConvolution& /*convolution*/, size_t /*most*/,
+                            size_t* /*bytes*/) {
+    return kUnsupported;
+  }
+  // In the queue, as a launch, with a workspace that FindWorkspace has named.
+  virtual int Convolve(const GpuConvolution& /*convolution*/,
+                       const GpuConvolutionPlaces& /*places*/) {
+    return kUnsupported;
+  }
   virtual int CopyWithin(GpuPlace from, GpuPlace to, size_t bytes) = 0;
+
+  // Whether CopyFrom takes what is in the other one's memory.
+  virtual bool Reaches(const GpuDriver& /*other*/) const { return false; }
+  // The rest only for drivers that reach each other. In the queue; nothing of the other's waits.
+  virtual int CopyFrom(const GpuDriver& /*other*/, GpuPlace /*from*/, GpuPlace /*to*/,
+                       size_t /*bytes*/) {
+    return 0;
+  }
+  // An event that ends with what the queue has so far.
+  virtual int Mark(GpuEvent* /*mark*/) { return 0; }
+  // What is queued from now on begins when an event has ended, which may be of another driver.
+  virtual int Follow(GpuEvent /*mark*/) { return 0; }
+  // Whether there is a library by which it computes this together with drivers that it reaches.
+  virtual bool CanCollect(const GpuCollective& /*collective*/) { return false; }
+  // The rest only where it can, called of the first part's driver. Makes what the library wants for
+  // this group; may wait.
+  virtual int PrepareToCollect(std::span<const GpuCollectivePart> /*parts*/) { return 0; }
+  // In the queues of all, into which nobody else puts anything meanwhile.
+  virtual int Collect(const GpuCollective& /*collective*/,
+                      std::span<const GpuCollectivePart> /*parts*/) {
+    return 0;
+  }
+  // What queued work has failed with so far. Does not wait.
+  virtual int QueuedError() { return 0; }
+
   // The bytes of the device stay as they are until it has ended; the host's, until `ended`.
   virtual int Read(GpuPlace from, void* to, size_t bytes, Ended ended) = 0;
   virtual int Write(const void* from, GpuPlace to, size_t bytes, GpuReaders readers,

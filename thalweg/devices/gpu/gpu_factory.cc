@@ -111,12 +111,19 @@ Result<Devices> MakeOf(Candidates there, std::string_view api, const DeviceReque
     ASSIGN_OR_RETURN(std::unique_ptr<Device> device, MakeOne(candidate, request, index));
     devices.push_back(std::move(device));
   }
+  for (const auto& device : devices) static_cast<GpuDevice&>(*device).Meet(devices);
   if (static_cast<int>(devices.size()) < count) {
     return FailedPrecondition(count, " devices of type GPU are asked for, ", api, " has ",
                               devices.size(), " on this machine: ask for at most so many");
   }
   if (!devices.empty() && request.kernels != nullptr && request.ops != nullptr) {
     RETURN_IF_ERROR(AddGpuKernels(*request.ops, *request.kernels));
+    const auto collects = [](const auto& device) {
+      return static_cast<const GpuDevice&>(*device).has_collectives();
+    };
+    if (std::ranges::any_of(devices, collects)) {
+      RETURN_IF_ERROR(AddCollectiveKernels(*request.kernels, kGpu));
+    }
   }
   return devices;
 }

@@ -17,6 +17,7 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,6 +62,18 @@ class GpuLaunch {
   std::vector<char> values_;  // one after the other
 };
 
+struct GpuConvolutionTensors {
+  Tensor image, filter, output;  // or their gradients
+  Tensor workspace;              // may be empty
+};
+
+// The part of one device in a collective operation: its queue, and tensors of its memory. `from` is
+// empty where it only receives.
+struct GpuShare {
+  class GpuQueue* queue = nullptr;
+  Tensor from, to;
+};
+
 class GpuQueue {
  public:
   // `name`: the device's, for errors.
@@ -75,8 +88,21 @@ class GpuQueue {
   // c = a b, by the driver's library, which must be there (GpuDriver::has_products).
   Status Multiply(const GpuProduct& product, const Tensor& a, const Tensor& b, const Tensor& c)
       EXCLUDES(mutex_);
+  // Those of GpuDriver, whose library must be there (has_convolutions). Unimplemented for what it
+  // has no way for.
+  Result<size_t> FindWorkspace(const GpuConvolution& convolution, size_t most) EXCLUDES(mutex_);
+  Status Convolve(const GpuConvolution& convolution, const GpuConvolutionTensors& tensors)
+      EXCLUDES(mutex_);
   // The bytes of one tensor into another as large; both are the device's.
   Status Copy(const Tensor& from, const Tensor& to) EXCLUDES(mutex_);
+  // The bytes of a tensor of another queue's device, whose driver this one's reaches, into one as
+  // large of this one's. It stands behind what is in the other queue, and what is put there later
+  // behind it. Where the other's work turns out to have failed, this device is lost, too.
+  Status CopyFrom(GpuQueue& other, const Tensor& from, const Tensor& to) EXCLUDES(mutex_);
+  // In the queues of all shares, by rank, as one: what is put into any of them stands behind it or
+  // in front of it in all, so that no two such operations wait for each other. Where the work of
+  // one device turns out to have failed, all are lost.
+  static Status Collect(const GpuCollective& collective, std::span<const GpuShare> shares);
 
   // OK, or the error of every later call.
   Status broken() const EXCLUDES(mutex_);
@@ -90,13 +116,41 @@ class GpuQueue {
 
  private:
   Result<GpuPlace> PlaceOf(const void* address) const;
+  // Of a call about a convolution.
+  Status Convolved(std::string_view what, int error) EXCLUDES(mutex_);
   Status CheckGroups(const WorkSize& items, const WorkSize& group) const;
   // The error of a call of the driver's, in words. `may_wait`: no callback of the driver's.
-  Status ErrorOf(std::string_view what, int error, bool may_wait) const;
+  Status ErrorOf(std::string_view what, int error, bool may_wait) const {
+    return ErrorOf(*driver_, name_, what, error, may_wait);
+  }
+  static Status ErrorOf(GpuDriver& driver, std::string_view name, std::string_view what, int error,
+                        bool may_wait);
   // As ErrorOf, kept where the device is lost.
   Status Failed(std::string_view what, int error) EXCLUDES(mutex_);
   void Keep(const Status& error) EXCLUDES(mutex_);
   Status LimitQueue(GpuEvent mark) EXCLUDES(mutex_);
+  Result<GpuEvent> Mark() EXCLUDES(mutex_);
+  // Drivers with the names of their devices.
+  using Names = std::map<std::shared_ptr<GpuDriver>, std::string>;
+  // Whose work what this device has may depend on.
+  Names Makers() EXCLUDES(mutex_);
+  void AddMakers(Names* makers) const REQUIRES(mutex_);
+  // What this device has from now on may depend on these, too.
+  void DependOn(const Names& makers) REQUIRES(mutex_);
+  // Calls it with the locks of all shares' queues, in the order of the ranks.
+  struct Collecting;
+  static Status CollectFrom(size_t rank, Collecting& collecting);
+  // The part of CopyFrom that is of this queue: between the two events.
+  int CopyBetween(GpuQueue& other, const Names& sources, GpuEvent written, const GpuPlace& from,
+                  const GpuPlace& to, size_t bytes, GpuEvent* copied) REQUIRES(mutex_);
+  // An error of a call that another queue takes part in: of the other, where that has failed.
+  Status FailedWith(GpuQueue& other, std::string_view what, int error) EXCLUDES(mutex_);
+  Status Follow(GpuEvent mark) EXCLUDES(mutex_);
+  // What queued work has failed with so far.
+  Status Check() EXCLUDES(mutex_);
+  // Once the first so many copies from other queues have ended: whether what they read was made.
+  // Else this device's memory is worth nothing, either.
+  Status CheckSources(int64_t copies) EXCLUDES(mutex_);
   // One call more that has not come; what the driver is to call then.
   Result<GpuDriver::Ended> Expect(Ended ended) EXCLUDES(mutex_);
   void CallEnded() EXCLUDES(mutex_);
@@ -110,6 +164,13 @@ class GpuQueue {
   int64_t calls_ GUARDED_BY(mutex_) = 0;           // copies whose call has not come
   int64_t launched_ GUARDED_BY(mutex_) = 0;        // since the last mark
   std::deque<GpuEvent> marks_ GUARDED_BY(mutex_);  // of every so many launches
+  // Of copies from another queue's device that nobody knows to be whole yet.
+  struct Source {
+    std::string name;       // of the device
+    int64_t last_copy = 0;  // its number
+  };
+  std::map<std::shared_ptr<GpuDriver>, Source> sources_ GUARDED_BY(mutex_);
+  int64_t copies_ GUARDED_BY(mutex_) = 0;  // from other queues
 };
 
 }  // namespace thalweg

@@ -30,7 +30,7 @@ typedef struct {
   uint size_rows, size_columns, stride_rows, stride_columns;
   uint dilation_rows, dilation_columns;
   int pad_rows, pad_columns;
-  uint channels_first;
+  uint channels_first, groups;
 } Slide;
 
 typedef struct { uint image, row, column, channel; } Pixel;
@@ -104,6 +104,13 @@ Result<ImageWindows> WindowAttributes::Over(const Shape& image, int64_t rows_of_
   };
   ASSIGN_OR_RETURN(const compute::Window r, window(rows(), rows_of_window));
   ASSIGN_OR_RETURN(const compute::Window c, window(columns(), columns_of_window));
+  for (const compute::Window& w : {r, c}) {
+    // Kernels count places, also those beside the image, in 32 bits.
+    if (w.pad_before + w.output * w.stride + w.size * w.dilation < (int64_t{1} << 31)) continue;
+    return Unimplemented("windows of size ", w.size, " with dilation ", w.dilation, ", stride ",
+                         w.stride, " and padding ", w.pad_before,
+                         " have no kernel on devices of type GPU");
+  }
   const auto number = [](int64_t n) { return static_cast<uint32_t>(n); };
   ImageWindows made;
   made.batch = number(image.dim(0));

@@ -26,6 +26,7 @@ struct ImageWindows {
   uint32_t dilation_rows = 0, dilation_columns = 0;
   int32_t pad_rows = 0, pad_columns = 0;
   uint32_t channels_first = 0;
+  uint32_t groups = 1;  // parts of the input's channels, each of which makes one of the output's
 
   Shape Out() const { return Image(out_rows, out_columns, out_channels); }
   Shape In() const { return Image(in_rows, in_columns, in_channels); }

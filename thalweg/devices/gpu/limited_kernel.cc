@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thalweg/devices/gpu/limited_kernel.h"
 
-#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "thalweg/base/cancellation.h"
-#include "thalweg/base/notification.h"
 #include "thalweg/devices/gpu/gpu_device.h"
 #include "thalweg/kernel/host_kernels.h"
 #include "thalweg/kernel/memory_kind.h"
+#include "thalweg/kernel/waited_copy.h"
 
 namespace thalweg {
 namespace {
@@ -30,33 +28,6 @@ class LimitedKernel : public Kernel {
   }
 
  private:
-  using Copy = void (Device::*)(const Tensor&, Device::CopyDone);
-
-  // A copy, or why the step ended before it had come: whichever is first.
-  struct Arrival {
-    explicit Arrival(Tensor tensor) : given(std::move(tensor)) {}
-    void Tell(Result<Tensor> told) {
-      if (is_told.exchange(true)) return;
-      result = std::move(told);
-      ended.Notify();
-    }
-    const Tensor given;  // stays where it is, a scalar's bytes with it, until the copy has ended
-    std::atomic<bool> is_told = false;
-    Result<Tensor> result = Internal("no copy has come");
-    Notification ended;
-  };
-
-  // Waits, at most until the step's deadline: the CPU's kernel reads the bytes at once.
-  static Result<Tensor> Copied(Context& ctx, Copy copy, const Tensor& tensor) {
-    const auto arrival = std::make_shared<Arrival>(tensor);
-    (ctx.device().*copy)(arrival->given,
-                         [arrival](Result<Tensor> copied) { arrival->Tell(std::move(copied)); });
-    const ScopedCancellation until(ctx.step().cancellation,
-                                   [arrival](const Status& why) { arrival->Tell(why); });
-    arrival->ended.Wait();
-    return std::move(arrival->result);
-  }
-
   Status ComputeOnCopies(Context& ctx) {
     auto& device = static_cast<GpuDevice&>(ctx.device());
     const int inputs = ctx.num_inputs();
@@ -64,13 +35,13 @@ class LimitedKernel : public Kernel {
     for (int i = 0; i < inputs; ++i) {
       values[i] = ctx.input(i);
       if (!device.Has(values[i])) continue;
-      ASSIGN_OR_RETURN(values[i], Copied(ctx, &Device::CopyToHost, values[i]));
+      ASSIGN_OR_RETURN(values[i], CopyAndWait(device, &Device::CopyToHost, values[i], ctx.step()));
     }
     RETURN_IF_ERROR(ComputeOnHost(*host_, ctx, device, values));
     for (int o = 0; o < ctx.num_outputs(); ++o) {
       Tensor& made = values[inputs + o];
       if (memory_.outputs[o] == MemoryKind::kDevice && !made.empty()) {
-        ASSIGN_OR_RETURN(made, Copied(ctx, &Device::CopyFromHost, made));
+        ASSIGN_OR_RETURN(made, CopyAndWait(device, &Device::CopyFromHost, made, ctx.step()));
       }
       ctx.set_output(o, std::move(made));
     }

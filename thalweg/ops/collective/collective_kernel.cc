@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "thalweg/graph/narrow_attr.h"
+#include "thalweg/ops/collective/device_member.h"
 #include "thalweg/resources/collective_remote.h"
 #include "thalweg/resources/local_collectives.h"
 #include "thalweg/tensor/integers.h"
@@ -83,11 +84,22 @@ std::optional<Status> CollectiveKernel::TryCompute(Context& ctx) {
 void CollectiveKernel::Wait(Context& ctx, Done done) {
   Result<CollectiveCall> call = CallOf(ctx);
   if (!call.ok()) return std::move(done)(call.status());
-  if (CollectiveRemote* const remote = RemoteOf(ctx, *call); remote != nullptr) {
-    return remote->Join(ctx, *std::move(call), node_.timeout_seconds, std::move(done));
+  if (ctx.device().host_addressable()) return Join(ctx, *std::move(call), std::move(done));
+  const bool is_here = RemoteOf(ctx, *call) == nullptr;
+  JoinFromDevice(
+      ctx, *std::move(call), is_here,
+      [this](Context& on_host, CollectiveCall what, Done joined) {
+        Join(on_host, std::move(what), std::move(joined));
+      },
+      std::move(done));
+}
+
+void CollectiveKernel::Join(Context& ctx, CollectiveCall call, Done done) const {
+  if (CollectiveRemote* const remote = RemoteOf(ctx, call); remote != nullptr) {
+    return remote->Join(ctx, std::move(call), node_.timeout_seconds, std::move(done));
   }
   ResourceManager* const instances = ctx.step().step_resources;
-  const auto instance = CollectiveInstance::At(*instances, call->keys, ctx.tag());
+  const auto instance = CollectiveInstance::At(*instances, call.keys, ctx.tag());
   if (!instance.ok()) return std::move(done)(instance.status());
   CollectiveJoinOptions join{.instances = instances};
   if (node_.timer) {
@@ -95,7 +107,7 @@ void CollectiveKernel::Wait(Context& ctx, Done done) {
     join.timer = &node_.timer->timer();
     join.clock = &node_.timer->clock();
   }
-  (*instance)->Join(std::move(join), ctx, *std::move(call), std::move(done));
+  (*instance)->Join(std::move(join), ctx, std::move(call), std::move(done));
 }
 
 std::string CollectiveKernel::WaitsFor(Context& ctx) const {

@@ -6,6 +6,9 @@
 //     Result<CollectiveCall> CallOf(Context& ctx) const override;  // Begin(ctx), then its own part
 //   };
 //
+// On a device whose memory the host does not address, members whose devices compute together
+// (resources/group_collectives.h) bring values where they are; those of all others go by host
+// memory, there and back.
 // Ownership: a kernel shares its timer; the call goes to the instance, which keeps ctx until
 // `done`.
 // Threads: as WaitingKernel.
@@ -51,6 +54,9 @@ class CollectiveKernel : public WaitingKernel {
   Result<CollectiveCall> Bring(Context& ctx) const;
 
  private:
+  // Meets the others here or, where there are some in other tasks, by way of the step.
+  void Join(Context& ctx, CollectiveCall call, Done done) const;
+
   const CollectiveNode node_;
 };
 

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <vector>
 
+#include "thalweg/compute/quantized/level_sums.h"
 #include "thalweg/compute/quantized/requantize.h"
 #include "thalweg/ops/quantized/range_inputs.h"
 
@@ -89,38 +90,48 @@ inline Result<std::vector<double>> BiasLevels(const Context& ctx, int at,
   return levels;
 }
 
-// products become output 0 in the wanted range, whose ends become outputs 1 and 2. steps: what a
-// level of each channel means.
-inline Status RequantizeProducts(Context& ctx, const ProductKind& kind, const ProductInputs& inputs,
-                                 const std::vector<double>& steps, DType to, const Tensor& products,
-                                 Tensor* out) {
+// How products of a shape become output 0 in the wanted range, whose ends become outputs 1 and 2.
+struct Requantization {
+  std::vector<float> scales, shifts;
+  compute::RequantizeRule rule;
+
+  const compute::RequantizeRule& Rule() {
+    rule.channels = static_cast<int64_t>(scales.size());
+    rule.scales = scales.data();
+    rule.shifts = shifts.data();
+    return rule;
+  }
+};
+
+// steps: what a level of each channel means.
+inline Result<Requantization> MakeRequantization(Context& ctx, const ProductKind& kind,
+                                                 const ProductInputs& inputs,
+                                                 const std::vector<double>& steps, DType to,
+                                                 const Shape& products) {
   ASSIGN_OR_RETURN(const compute::RealRange wanted, ScalarRange(ctx, inputs.wanted, "freezed"));
-  ASSIGN_OR_RETURN(std::vector<double> shifts, BiasLevels(ctx, inputs.bias, steps));
+  ASSIGN_OR_RETURN(const std::vector<double> bias, BiasLevels(ctx, inputs.bias, steps));
   const double unit = static_cast<double>(compute::LevelsOf(to).highest) / Reach(wanted);
-  std::vector<double> scales;
-  for (double step : steps) scales.push_back(step * unit);
-  for (size_t c = 0; c < shifts.size(); ++c) shifts[c] *= scales[c];
-  compute::RequantizeRule rule{.channels = static_cast<int64_t>(steps.size()),
-                               .scales = scales.data(),
-                               .shifts = shifts.empty() ? nullptr : shifts.data(),
-                               .relu = kind.relu};
+  Requantization made;
+  made.rule.relu = kind.relu;
+  for (size_t c = 0; c < steps.size(); ++c) {
+    const double scale = steps[c] * unit;
+    made.scales.push_back(static_cast<float>(scale));
+    made.shifts.push_back(bias.empty() ? 0 : static_cast<float>(bias[c] * scale));
+  }
   if (inputs.summand >= 0) {
     const Tensor& summand = ctx.input(inputs.summand);
-    if (summand.shape() != products.shape()) {
-      return InvalidArgument("summand must have shape ", products.shape(), ", got ",
-                             summand.shape());
+    if (summand.shape() != products) {
+      return InvalidArgument("summand must have shape ", products, ", got ", summand.shape());
     }
     ASSIGN_OR_RETURN(const compute::RealRange range,
                      ScalarRange(ctx, inputs.summand + 1, "summand"));
-    rule.summand_type = summand.dtype();
-    rule.summand = summand.raw_data();
-    rule.summand_scale =
-        unit * Reach(range) / static_cast<double>(compute::LevelsOf(summand.dtype()).highest);
+    made.rule.summand_type = summand.dtype();
+    made.rule.summand = summand.raw_data();
+    made.rule.summand_scale = static_cast<float>(
+        unit * Reach(range) / static_cast<double>(compute::LevelsOf(summand.dtype()).highest));
   }
   SetRange(ctx, 1, wanted);
-  return compute::RequantizeScaled(ctx.work(), products.num_elements(), rule,
-                                   static_cast<const int32_t*>(products.raw_data()), to,
-                                   out->mutable_raw_data());
+  return made;
 }
 
 }  // namespace thalweg

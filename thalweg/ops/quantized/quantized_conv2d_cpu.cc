@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/compute/conv/conv2d.h"
+#include "thalweg/compute/conv/level_conv2d.h"
+#include "thalweg/ops/quantized/level_weight.h"
 #include "thalweg/ops/quantized/product_kernel.h"
 #include "thalweg/ops/quantized/window_attrs.h"
 
 namespace thalweg {
 namespace {
 
+using compute::LevelMatrix;
 using compute::RealRange;
 
 struct ConvKind {
@@ -27,6 +29,7 @@ class QuantizedConvCpu : public Kernel {
  public:
   QuantizedConvCpu(const ConvKind& kind, WindowAttrs2D window, DType to)
       : kind_(kind), window_(std::move(window)), to_(to) {}
+  Status Open(const KernelConstruction& c) { return weight_.Open(c); }
 
   Status Compute(Context& ctx) override {
     const Tensor &x = ctx.input(0), &filter = ctx.input(1);
@@ -38,18 +41,32 @@ class QuantizedConvCpu : public Kernel {
     const RealRange first = of_filter.empty() ? RealRange{} : of_filter[0];
     // Only a filter of unsigned levels has a level of zero that is not 0.
     const bool zeros = filter.dtype() == DType::kQuint8;
-    ASSIGN_OR_RETURN(Tensor wide_x, Widen(ctx, x, zeros, of_x));
-    ASSIGN_OR_RETURN(Tensor wide_filter, Widen(ctx, filter, zeros, first));
+    const auto operand = [&](const Tensor& tensor, RealRange range) {
+      return LevelMatrix{.dtype = tensor.dtype(),
+                         .levels = tensor.raw_data(),
+                         .zero = zeros ? compute::ZeroLevel(tensor.dtype(), range) : 0};
+    };
     ASSIGN_OR_RETURN(const Shape to, Shape::Make(Dims{shape.batch, shape.rows.output,
                                                       shape.columns.output, shape.out_channels}));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, to_, to));
-    Tensor products = *out;
-    if (to_ != DType::kQint32) {
-      ASSIGN_OR_RETURN(products, ctx.AllocateTemporary(DType::kQint32, to));
+    const std::vector<double> steps = StepsOf(x.dtype(), of_x, of_filter);
+    const LevelMatrix of_image = operand(x, of_x), weights = operand(filter, first);
+    if (!kind_.product.requantize) {
+      RETURN_IF_ERROR(Convolve(ctx, shape, of_image, weights, *out));
+      return Finish(ctx, inputs, of_x, of_filter, steps, out);
     }
-    RETURN_IF_ERROR(compute::Conv2D(ctx.work(), DType::kInt32, shape, wide_x.raw_data(),
-                                    wide_filter.raw_data(), products.mutable_raw_data()));
-    return Finish(ctx, inputs, of_x, of_filter, products, out);
+    ASSIGN_OR_RETURN(Requantization made,
+                     MakeRequantization(ctx, kind_.product, inputs, steps, to_, to));
+    if (out->num_elements() == 0) return OkStatus();
+    const compute::RequantizedSums sums(ctx.work().isa(), made.Rule(), to_,
+                                        out->mutable_raw_data());
+    if (compute::HasLevelConv2D(shape, of_image)) {
+      return ConvolveLevels(ctx, shape, of_image, weights, sums);
+    }
+    ASSIGN_OR_RETURN(Tensor products, ctx.AllocateTemporary(DType::kQint32, to));
+    RETURN_IF_ERROR(Convolve(ctx, shape, of_image, weights, products));
+    return compute::TakeSums(ctx.work(), shape.batch * shape.OutPixels(), shape.out_channels,
+                             static_cast<const int32_t*>(products.raw_data()), sums);
   }
 
  private:
@@ -79,43 +96,64 @@ class QuantizedConvCpu : public Kernel {
     return shape;
   }
 
-  static Result<Tensor> Widen(Context& ctx, const Tensor& x, bool zeros, RealRange range) {
+  // sums: where they go, or what becomes of them.
+  template <class Sums>
+  Status ConvolveLevels(Context& ctx, const compute::Conv2DShape& shape, const LevelMatrix& x,
+                        LevelMatrix filter, Sums&& sums) const {
+    ASSIGN_OR_RETURN(const Tensor packed,
+                     weight_.Packed(ctx, compute::FilterSize(shape), filter, &ctx.input(1)));
+    if (!packed.empty()) filter.packed = packed.raw_data();
+    return compute::LevelConv2D(ctx.work(), shape, x, filter, sums);
+  }
+
+  Status Convolve(Context& ctx, const compute::Conv2DShape& shape, const LevelMatrix& x,
+                  const LevelMatrix& filter, Tensor& products) const {
+    auto* const sums = static_cast<int32_t*>(products.mutable_raw_data());
+    if (compute::HasLevelConv2D(shape, x)) return ConvolveLevels(ctx, shape, x, filter, sums);
+    ASSIGN_OR_RETURN(const Tensor wide_x, Widen(ctx, ctx.input(0), x.zero));
+    ASSIGN_OR_RETURN(const Tensor wide_filter, Widen(ctx, ctx.input(1), filter.zero));
+    return compute::Conv2D(ctx.work(), DType::kInt32, shape, wide_x.raw_data(),
+                           wide_filter.raw_data(), products.mutable_raw_data());
+  }
+
+  static Result<Tensor> Widen(Context& ctx, const Tensor& x, int64_t zero) {
     ASSIGN_OR_RETURN(Tensor wide, ctx.AllocateTemporary(DType::kInt32, x.shape()));
-    RETURN_IF_ERROR(compute::WidenLevels(ctx.work(), x.dtype(), x.num_elements(),
-                                         zeros ? compute::ZeroLevel(x.dtype(), range) : 0,
+    RETURN_IF_ERROR(compute::WidenLevels(ctx.work(), x.dtype(), x.num_elements(), zero,
                                          x.raw_data(), wide.mutable_data<int32_t>()));
     return wide;
   }
 
-  Status Finish(Context& ctx, const ProductInputs& inputs, RealRange of_x,
-                const std::vector<RealRange>& of_filter, Tensor& products, Tensor* out) const {
-    const DType x = ctx.input(0).dtype();
-    // What levels mean follows from the end of the range that is farther from 0.
+  // What levels of products mean follows from the ends of the ranges that are farther from 0.
+  static std::vector<double> StepsOf(DType x, RealRange of_x,
+                                     const std::vector<RealRange>& of_filter) {
     const double step_x = Reach(of_x) / (x == DType::kQint8 ? 127 : 255);
     std::vector<double> steps;
     for (const RealRange& range : of_filter) steps.push_back(step_x * (Reach(range) / 127));
-    if (kind_.product.requantize) {
-      return RequantizeProducts(ctx, kind_.product, inputs, steps, to_, products, out);
-    }
+    return steps;
+  }
+
+  Status Finish(Context& ctx, const ProductInputs& inputs, RealRange of_x,
+                const std::vector<RealRange>& of_filter, const std::vector<double>& steps,
+                Tensor* out) const {
+    const DType x = ctx.input(0).dtype();
     RETURN_IF_ERROR(SetRanges(ctx, inputs, static_cast<float>(ScaledStep(x, of_x)), of_filter));
     ASSIGN_OR_RETURN(const std::vector<double> bias, BiasLevels(ctx, inputs.bias, steps));
-    compute::BiasRule rule{.channels = std::max<int64_t>(1, products.dim(3)),
+    compute::BiasRule rule{.channels = std::max<int64_t>(1, out->dim(3)),
                            .bias = bias.empty() ? nullptr : bias.data(),
                            .relu = kind_.product.relu};
     std::vector<double> levels_per_unit;
     if (inputs.summand >= 0) {
       const Tensor& summand = ctx.input(inputs.summand);
-      if (summand.shape() != products.shape()) {
-        return InvalidArgument("summand must have shape ", products.shape(), ", got ",
-                               summand.shape());
+      if (summand.shape() != out->shape()) {
+        return InvalidArgument("summand must have shape ", out->shape(), ", got ", summand.shape());
       }
       for (double step : steps) levels_per_unit.push_back(1 / step);
       rule.summand = summand.data<float>();
       rule.summand_scales = levels_per_unit.data();
     }
     if (rule.bias == nullptr && !rule.relu) return OkStatus();
-    return compute::AddBias(ctx.work(), products.num_elements(), rule,
-                            static_cast<int32_t*>(products.mutable_raw_data()));
+    return compute::AddBias(ctx.work(), out->num_elements(), rule,
+                            static_cast<int32_t*>(out->mutable_raw_data()));
   }
 
   // The products' ranges, in the shape of the filter's.
@@ -138,14 +176,16 @@ class QuantizedConvCpu : public Kernel {
   const ConvKind kind_;
   const WindowAttrs2D window_;
   const DType to_;
+  LevelWeight weight_;
 };
 
 template <const ConvKind& kKind>
 struct MadeConv {
   static Result<std::unique_ptr<Kernel>> Create(const KernelConstruction& c) {
     ASSIGN_OR_RETURN(WindowAttrs2D window, ParseWindow2D(c));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<QuantizedConvCpu>(kKind, std::move(window), c.output_type(0)));
+    auto kernel = std::make_unique<QuantizedConvCpu>(kKind, std::move(window), c.output_type(0));
+    RETURN_IF_ERROR(kernel->Open(c));
+    return std::unique_ptr<Kernel>(std::move(kernel));
   }
 };
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "thalweg/ops/quantized/test_levels.h"
+#include "thalweg/testing/kernel_call.h"
 
 namespace thalweg {
 namespace {
@@ -60,6 +61,22 @@ TEST(QuantizedConv2DTest, Recorded) {
   AttrMap wide = Sliding("VALID");
   wide.Set("dilations", std::vector<int64_t>{1, 2, 2, 1});
   EXPECT_EQ(run("QuantizedConv2DWithBias", biased, wide), (Values{35689, -309030}));
+}
+
+// The filter in packed form, kept by the session.
+TEST(QuantizedConv2DTest, PackedWeight) {
+  AttrMap attrs = Sliding("SAME");
+  attrs.Set("_weight", std::string("f"));
+  const Tensor unsigned_filter = Levels(DType::kQuint8, {2, 2, 2, 2}, Count(16, 9, 60));
+  for (const Tensor& filter : {kFilter, unsigned_filter}) {
+    const auto inputs = Inputs({kImage, filter}, {-1, 2, -1, 1});
+    KernelCall call("QuantizedConv2D", inputs, attrs);
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(call.Run().ok());
+      EXPECT_EQ(ToArray<double>(call.output(0)).values,
+                RunFirst("QuantizedConv2D", inputs, Sliding("SAME")));
+    }
+  }
 }
 
 TEST(QuantizedConv2DTest, RecordedRequantized) {

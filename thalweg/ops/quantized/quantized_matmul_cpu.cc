@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "thalweg/compute/gemm/gemm.h"
+#include "thalweg/ops/quantized/level_weight.h"
 #include "thalweg/ops/quantized/product_kernel.h"
 
 namespace thalweg {
 namespace {
 
+using compute::LevelMatrix;
+using compute::ProductSize;
 using compute::RealRange;
-using compute::Transpose;
 
 constexpr ProductKind kProductPlain{}, kProductBias{.bias = true},
     kProductRelu{.bias = true, .relu = true}, kProductRequantize{.bias = true, .requantize = true},
@@ -21,6 +22,7 @@ class QuantizedMatMulCpu : public Kernel {
     ASSIGN_OR_RETURN(kernel->transpose_a_, c.Attr<bool>("transpose_a"));
     ASSIGN_OR_RETURN(kernel->transpose_b_, c.Attr<bool>("transpose_b"));
     kernel->to_ = c.output_type(0);
+    RETURN_IF_ERROR(kernel->weight_.Open(c));
     if (kKind.bias) {
       ASSIGN_OR_RETURN(const std::string mode, c.Attr<std::string>("input_quant_mode"));
       kernel->scaled_ = mode == "SCALED";
@@ -30,27 +32,50 @@ class QuantizedMatMulCpu : public Kernel {
 
   Status Compute(Context& ctx) override {
     const Tensor &a = ctx.input(0), &b = ctx.input(1);
-    ASSIGN_OR_RETURN(const compute::GemmShape shape, ProductShape(a, b));
+    ASSIGN_OR_RETURN(const ProductSize size, SizeOf(a, b));
     const ProductInputs inputs(kKind);
     ASSIGN_OR_RETURN(const RealRange of_a, RisingRange(ctx, inputs.a, "a"));
     ASSIGN_OR_RETURN(const RealRange of_b, RisingRange(ctx, inputs.b, "b"));
-    const Shape to{shape.m, shape.n};
-    ASSIGN_OR_RETURN(Tensor wide_a, Widen(ctx, a, ZeroOf(ctx, inputs, of_a)));
-    ASSIGN_OR_RETURN(Tensor wide_b,
-                     Widen(ctx, b, kKind.bias ? 0 : compute::ZeroLevel(b.dtype(), of_b)));
+    const Shape to{size.m, size.n};
+    const LevelMatrix left{.dtype = a.dtype(),
+                           .levels = a.raw_data(),
+                           .zero = ZeroOf(ctx, inputs, of_a),
+                           .transposed = transpose_a_};
+    LevelMatrix right{.dtype = b.dtype(),
+                      .levels = b.raw_data(),
+                      .zero = kKind.bias ? 0 : compute::ZeroLevel(b.dtype(), of_b),
+                      .transposed = transpose_b_};
+    ASSIGN_OR_RETURN(const Tensor packed, weight_.Packed(ctx, size, right, &b));
+    if (!packed.empty()) right.packed = packed.raw_data();
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, to_, to));
-    Tensor products = *out;
-    if (to_ != DType::kQint32) {
-      ASSIGN_OR_RETURN(products, ctx.AllocateTemporary(DType::kQint32, to));
+    const auto multiply = [&](auto&& sums) {
+      return compute::LevelProduct(ctx.work(), size, left, right, sums);
+    };
+    const double step_a = kKind.dequantize && scaled_
+                              ? Reach(of_a) / 255
+                              : static_cast<double>(StepOf(a.dtype(), of_a));
+    const double step = step_a * (Reach(of_b) / 127);
+    const auto steps = [&] { return std::vector<double>(static_cast<size_t>(size.n), step); };
+    if (kKind.requantize) {
+      ASSIGN_OR_RETURN(Requantization made,
+                       MakeRequantization(ctx, kKind, inputs, steps(), to_, to));
+      return multiply(
+          compute::RequantizedSums(ctx.work().isa(), made.Rule(), to_, out->mutable_raw_data()));
     }
-    auto* levels = static_cast<int32_t*>(products.mutable_raw_data());
-    RETURN_IF_ERROR(compute::Gemm(ctx.work(), DType::kInt32, shape, wide_a.raw_data(),
-                                  wide_b.raw_data(), levels));
-    return Finish(ctx, inputs, of_a, of_b, products, out);
+    if (kKind.dequantize) {
+      RETURN_IF_ERROR(ScalarRange(ctx, inputs.wanted, "freezed").status());
+      ASSIGN_OR_RETURN(const std::vector<double> levels, BiasLevels(ctx, inputs.bias, steps()));
+      std::vector<float> bias;
+      for (double level : levels) bias.push_back(static_cast<float>(level * step));
+      return multiply(compute::RealSums(ctx.work().isa(), size.n, static_cast<float>(step),
+                                        bias.data(), static_cast<float*>(out->mutable_raw_data())));
+    }
+    RETURN_IF_ERROR(multiply(static_cast<int32_t*>(out->mutable_raw_data())));
+    return Finish(ctx, inputs, of_a, of_b, out);
   }
 
  private:
-  Result<compute::GemmShape> ProductShape(const Tensor& a, const Tensor& b) const {
+  Result<ProductSize> SizeOf(const Tensor& a, const Tensor& b) const {
     if (a.rank() != 2 || b.rank() != 2) {
       return InvalidArgument("a and b must be matrices, got shapes ", a.shape(), " and ",
                              b.shape());
@@ -61,8 +86,7 @@ class QuantizedMatMulCpu : public Kernel {
       return InvalidArgument("Matrix size-incompatible: In[0]: ", a.shape(),
                              ", In[1]: ", b.shape());
     }
-    return compute::GemmShape::Dense(m, n, k, transpose_a_ ? Transpose::kYes : Transpose::kNo,
-                                     transpose_b_ ? Transpose::kYes : Transpose::kNo);
+    return ProductSize{.m = m, .n = n, .k = k};
   }
 
   // The level of a that means 0. Of SCALED it is 0, and a bias of integers makes up for another.
@@ -71,47 +95,25 @@ class QuantizedMatMulCpu : public Kernel {
     return compute::ZeroLevel(ctx.input(0).dtype(), range);
   }
 
-  static Result<Tensor> Widen(Context& ctx, const Tensor& x, int64_t zero) {
-    ASSIGN_OR_RETURN(Tensor wide, ctx.AllocateTemporary(DType::kInt32, x.shape()));
-    RETURN_IF_ERROR(compute::WidenLevels(ctx.work(), x.dtype(), x.num_elements(), zero,
-                                         x.raw_data(), wide.mutable_data<int32_t>()));
-    return wide;
-  }
-
+  // The range of products as they are, and the bias.
   Status Finish(Context& ctx, const ProductInputs& inputs, RealRange of_a, RealRange of_b,
-                Tensor& products, Tensor* out) {
-    const DType a = ctx.input(0).dtype(), b = ctx.input(1).dtype();
-    const int64_t columns = products.dim(1);
-    if (!kKind.requantize && !kKind.dequantize) {
-      const double step = ScaledStep(a, of_a) * ScaledStep(b, of_b);
-      SetRange(ctx, 1,
-               ProductRange(static_cast<float>(ScaledStep(a, of_a)),
-                            static_cast<float>(ScaledStep(b, of_b))));
-      if (!kKind.bias) return OkStatus();
-      const std::vector<double> steps(static_cast<size_t>(columns), step);
-      ASSIGN_OR_RETURN(const std::vector<double> bias, BiasLevels(ctx, inputs.bias, steps));
-      return compute::AddBias(
-          ctx.work(), products.num_elements(),
-          {.channels = std::max<int64_t>(1, columns), .bias = bias.data(), .relu = kKind.relu},
-          static_cast<int32_t*>(products.mutable_raw_data()));
-    }
-    const double step_a =
-        kKind.dequantize && scaled_ ? Reach(of_a) / 255 : static_cast<double>(StepOf(a, of_a));
-    const double step = step_a * (Reach(of_b) / 127);
-    const std::vector<double> steps(static_cast<size_t>(columns), step);
-    if (kKind.requantize) {
-      return RequantizeProducts(ctx, kKind, inputs, steps, to_, products, out);
-    }
-    RETURN_IF_ERROR(ScalarRange(ctx, inputs.wanted, "freezed").status());
-    ASSIGN_OR_RETURN(std::vector<double> bias, BiasLevels(ctx, inputs.bias, steps));
-    for (double& value : bias) value *= step;
-    return compute::ToReals(ctx.work(), products.num_elements(), std::max<int64_t>(1, columns),
-                            static_cast<const int32_t*>(products.raw_data()), step, bias.data(),
-                            out->mutable_data<float>());
+                Tensor* out) {
+    const double step_a = ScaledStep(ctx.input(0).dtype(), of_a);
+    const double step_b = ScaledStep(ctx.input(1).dtype(), of_b);
+    SetRange(ctx, 1, ProductRange(static_cast<float>(step_a), static_cast<float>(step_b)));
+    if (!kKind.bias) return OkStatus();
+    const int64_t columns = out->dim(1);
+    const std::vector<double> steps(static_cast<size_t>(columns), step_a * step_b);
+    ASSIGN_OR_RETURN(const std::vector<double> bias, BiasLevels(ctx, inputs.bias, steps));
+    return compute::AddBias(
+        ctx.work(), out->num_elements(),
+        {.channels = std::max<int64_t>(1, columns), .bias = bias.data(), .relu = kKind.relu},
+        static_cast<int32_t*>(out->mutable_raw_data()));
   }
 
   bool transpose_a_ = false, transpose_b_ = false, scaled_ = false;
   DType to_ = DType::kQint32;
+  LevelWeight weight_;
 };
 
 template <const ProductKind& kKind>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <cstring>
 
 #include "thalweg/ops/quantized/test_levels.h"
+#include "thalweg/testing/kernel_call.h"
 
 namespace thalweg {
 namespace {
@@ -66,6 +68,49 @@ TEST(QuantizedMatMulTest, Product) {
       .Bad({In({2, 3}), In({3, 2}), End(1), End(1), End(0), End(1)}, Transposed(false, false),
            Code::kInvalidArgument, "larger")
       .Run();
+}
+
+// Nobody may write into what a step reads; who did would see whether a packed form is read instead.
+void Clear(const Tensor& tensor) {
+  std::memset(const_cast<void*>(tensor.raw_data()), 0, tensor.bytes());
+}
+
+// The second operand in packed form, kept by the session: the same sums, also of the next call,
+// which packs nothing.
+TEST(QuantizedMatMulTest, PackedWeight) {
+  Values left, right;
+  for (int i = 0; i < 21; ++i) left.push_back(11 * i + 4);
+  for (int i = 0; i < 35; ++i) right.push_back(7 * i + 2);
+  std::vector<Tensor> inputs = {Levels(DType::kQuint8, {3, 7}, left),
+                                Levels(DType::kQuint8, {7, 5}, right)};
+  for (const float end : {-1.f, 2.f, -0.5f, 3.f}) inputs.push_back(Tensor::Scalar(end));
+  const auto plain = RunFirst("QuantizedMatMul", inputs, Transposed(false, false));
+  AttrMap attrs = Transposed(false, false);
+  attrs.Set("_weight", std::string("w"));
+  KernelCall call("QuantizedMatMul", inputs, attrs);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(call.Run().ok());
+    const auto* levels = static_cast<const int32_t*>(call.output(0).raw_data());
+    EXPECT_EQ(Values(levels, levels + 15), plain);
+    Clear(inputs[1]);
+  }
+}
+
+// Of one column a panel would be many times the weight.
+TEST(QuantizedMatMulTest, ALongColumnIsNotKept) {
+  constexpr int64_t kDepth = 100'000;
+  const Values ones(kDepth, 1);
+  std::vector<Tensor> inputs = {Levels(DType::kQuint8, {1, kDepth}, ones),
+                                Levels(DType::kQuint8, {kDepth, 1}, ones)};
+  for (const float end : {0.f, 1.f, 0.f, 1.f}) inputs.push_back(Tensor::Scalar(end));
+  AttrMap attrs = Transposed(false, false);
+  attrs.Set("_weight", std::string("w"));
+  KernelCall call("QuantizedMatMul", inputs, attrs);
+  for (const int32_t expected : {int32_t{kDepth}, 0}) {
+    ASSERT_TRUE(call.Run().ok());
+    EXPECT_EQ(*static_cast<const int32_t*>(call.output(0).raw_data()), expected);
+    Clear(inputs[1]);
+  }
 }
 
 TEST(QuantizedMatMulTest, WithBias) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "thalweg/compute/quantized/level_sums.h"
 #include "thalweg/compute/quantized/requantize.h"
 #include "thalweg/ops/quantized/range_inputs.h"
 
@@ -108,7 +109,7 @@ class ChannelRangeCpu : public Kernel {
 
 template <DType To>
 Status RequantizeChannels(Context& ctx) {
-  ASSIGN_OR_RETURN(std::vector<double> scales, ChannelScales(ctx, true));
+  ASSIGN_OR_RETURN(const std::vector<double> scales, ChannelScales(ctx, true));
   ASSIGN_OR_RETURN(const RealRange wanted, LegacyRange(ctx, 3, "requested_output"));
   if (To == DType::kQint8 && wanted.low == 0) {
     return InvalidArgument("qint8 needs a requested range with negative numbers, got from 0 to ",
@@ -117,12 +118,19 @@ Status RequantizeChannels(Context& ctx) {
   const Tensor& x = ctx.input(0);
   const double highest = static_cast<double>(compute::LevelsOf(To).highest);
   const double reach = std::max(std::abs(wanted.low), std::abs(wanted.high));
-  for (double& scale : scales) scale = scale / 2147483648.0 * (highest / reach);
+  std::vector<float> of_levels;
+  for (double scale : scales) {
+    of_levels.push_back(static_cast<float>(scale / 2147483648.0 * (highest / reach)));
+  }
+  const std::vector<float> shifts(of_levels.size());
   SetRange(ctx, 1, wanted);
   ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, To, x.shape()));
-  const compute::RequantizeRule rule{.channels = x.dim(3), .scales = scales.data()};
-  return compute::RequantizeScaled(ctx.work(), x.num_elements(), rule, Levels(x), To,
-                                   y->mutable_raw_data());
+  if (y->num_elements() == 0) return OkStatus();
+  const int64_t channels = x.dim(3);
+  const compute::RequantizedSums to(
+      ctx.work().isa(), {.channels = channels, .scales = of_levels.data(), .shifts = shifts.data()},
+      To, y->mutable_raw_data());
+  return compute::TakeSums(ctx.work(), x.num_elements() / channels, channels, Levels(x), to);
 }
 
 }  // namespace

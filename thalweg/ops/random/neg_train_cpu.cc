@@ -51,16 +51,13 @@ class NegTrainCpu : public RandomKernel {
       return InvalidArgument("w_in and w_out must be different variables, both are '", in->name(),
                              "'");
     }
-    // In the order of their addresses, so that two updates never wait for each other.
-    const bool in_first = in.get() < out.get();
-    Variable::Update one(in_first ? *in : *out, true), other(in_first ? *out : *in, true);
-    ASSIGN_OR_RETURN(Tensor * first, one.Writable(ctx.allocator()));
-    ASSIGN_OR_RETURN(Tensor * second, other.Writable(ctx.allocator()));
-    Tensor &w_in = in_first ? *first : *second, &w_out = in_first ? *second : *first;
+    Variable::Updates updates;
+    ASSIGN_OR_RETURN(const std::vector<Tensor*> tensors,
+                     updates.Open({in, out}, ctx.allocator(), /*use_locking=*/true));
+    Tensor &w_in = *tensors[0], &w_out = *tensors[1];
     RETURN_IF_ERROR(Check(ctx, w_in, w_out));
     RETURN_IF_ERROR(Train(ctx, w_in, w_out));
-    one.Commit();
-    other.Commit();
+    updates.Commit();
     return OkStatus();
   }
 

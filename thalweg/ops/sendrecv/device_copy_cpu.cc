@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "thalweg/kernel/kernel_registry.h"
+#include "thalweg/kernel/peer_copies.h"
 
 namespace thalweg {
 namespace {
@@ -15,11 +16,20 @@ class DeviceCopy : public AsyncKernel {
   void ComputeAsync(Context& ctx, Done done) override {
     auto shared = std::make_shared<Done>(std::move(done));
     (ctx.device().*kCopy)(ctx.input(0), [&ctx, shared](Result<Tensor> copy) {
-      if (copy.ok()) ctx.set_output(0, *std::move(copy));
-      std::move (*shared)(copy.status());
+      const Status status = copy.status();
+      if (status.ok()) ctx.set_output(0, *std::move(copy));
+      std::move (*shared)(status);
     });
   }
 };
+
+Status CopyFromPeer(Context& ctx) {
+  auto* const peers = dynamic_cast<PeerCopies*>(&ctx.device());
+  if (peers == nullptr) return Internal(ctx.device().full_name(), " reaches no other device");
+  ASSIGN_OR_RETURN(Tensor copy, peers->CopyFromPeer(ctx.input(0)));
+  ctx.set_output(0, std::move(copy));
+  return OkStatus();
+}
 
 }  // namespace
 }  // namespace thalweg
@@ -31,4 +41,5 @@ THALWEG_KERNEL(device_copy, cpu) {
   registry.Add<DeviceCopy<&Device::CopyFromHost>>("_CopyFromHost", kCpu)
       .Cost(KernelCost::kCheap)
       .HostMemory({"tensor"});
+  registry.AddFunction<CopyFromPeer>("_CopyFromPeer", kCpu).Cost(KernelCost::kCheap);
 }

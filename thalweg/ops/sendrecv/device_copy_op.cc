@@ -24,4 +24,6 @@ void DefineCopy(OpRegistry& registry, const std::string& name, const char* doc) 
 THALWEG_OP(device_copy) {
   DefineCopy(registry, "_CopyToHost", "A tensor of the device's memory, copied to the host's.");
   DefineCopy(registry, "_CopyFromHost", "A tensor of the host's memory, copied to the device's.");
+  DefineCopy(registry, "_CopyFromPeer",
+             "A tensor of another device's memory, copied to this one's without the host's.");
 }

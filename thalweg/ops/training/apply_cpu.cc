@@ -57,41 +57,6 @@ Result<Number> NumberOf(const Tensor& tensor, std::string_view what) {
   }
 }
 
-// The variables of one update, opened for writing in the order of their addresses, so that two
-// updates cannot wait for each other.
-class OpenVariables {
- public:
-  // Pointers to the tensors, in the order of `inputs`.
-  Result<std::vector<Tensor*>> Open(Context& ctx, const std::vector<int>& inputs,
-                                    bool use_locking) {
-    for (int i : inputs) {
-      ASSIGN_OR_RETURN(RefPtr<Variable> variable, VariableOf(ctx, i));
-      variables_.push_back(std::move(variable));
-    }
-    std::vector<size_t> order(inputs.size());
-    for (size_t k = 0; k < order.size(); ++k) order[k] = k;
-    std::ranges::sort(order, {}, [&](size_t k) { return variables_[k].get(); });
-    for (size_t k = 1; k < order.size(); ++k) {
-      if (variables_[order[k]].get() == variables_[order[k - 1]].get()) {
-        return InvalidArgument("variable ", variables_[order[k]]->name(), " is given twice");
-      }
-    }
-    std::vector<Tensor*> tensors(inputs.size());
-    for (size_t k : order) {
-      updates_.push_back(std::make_unique<Variable::Update>(*variables_[k], use_locking));
-      ASSIGN_OR_RETURN(tensors[k], updates_.back()->Writable(ctx.allocator()));
-    }
-    return tensors;
-  }
-  void Commit() {
-    for (const auto& update : updates_) update->Commit();
-  }
-
- private:
-  std::vector<RefPtr<Variable>> variables_;
-  std::vector<std::unique_ptr<Variable::Update>> updates_;
-};
-
 // A gradient has one row of the variable's shape for each of `count` indices.
 Status CheckRows(const Shape& var, int64_t count, const Shape& grad) {
   Dims expected = var.dims();
@@ -153,8 +118,14 @@ class UpdateKernel : public Kernel {
       ASSIGN_OR_RETURN(const Number value, NumberOf(ctx.input(input), name));
       scalars.push_back(value);
     }
-    OpenVariables open;
-    ASSIGN_OR_RETURN(const std::vector<Tensor*> tensors, open.Open(ctx, variables_, use_locking_));
+    std::vector<RefPtr<Variable>> variables;
+    for (int i : variables_) {
+      ASSIGN_OR_RETURN(RefPtr<Variable> variable, VariableOf(ctx, i));
+      variables.push_back(std::move(variable));
+    }
+    Variable::Updates updates;
+    ASSIGN_OR_RETURN(const std::vector<Tensor*> tensors,
+                     updates.Open(std::move(variables), ctx.allocator(), use_locking_));
     const Tensor& grad = ctx.input(grad_);
     const Shape shape = tensors[0]->shape();
     for (size_t k = 0; k < tensors.size(); ++k) {
@@ -166,7 +137,7 @@ class UpdateKernel : public Kernel {
     }
     RETURN_IF_ERROR(indices_ ? RunSparse(ctx, tensors, grad, scalars)
                              : RunDense(ctx, tensors, grad, scalars));
-    open.Commit();
+    updates.Commit();
     if (ctx.num_outputs() == 1) ctx.set_output(0, ctx.input(0));
     return OkStatus();
   }

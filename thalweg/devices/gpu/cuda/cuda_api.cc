@@ -27,6 +27,8 @@ Status FindFunctions(void* library, CudaApi* api) {
   find("cuDeviceTotalMem_v2", &api->DeviceTotalMem);
   find("cuDevicePrimaryCtxRetain", &api->DevicePrimaryCtxRetain);
   find("cuDevicePrimaryCtxRelease_v2", &api->DevicePrimaryCtxRelease);
+  find("cuDeviceCanAccessPeer", &api->DeviceCanAccessPeer);
+  find("cuCtxEnablePeerAccess", &api->CtxEnablePeerAccess);
   find("cuCtxPushCurrent_v2", &api->CtxPushCurrent);
   find("cuCtxPopCurrent_v2", &api->CtxPopCurrent);
   find("cuMemAlloc_v2", &api->MemAlloc);
@@ -36,8 +38,10 @@ Status FindFunctions(void* library, CudaApi* api) {
   find("cuMemcpyHtoDAsync_v2", &api->MemcpyHtoDAsync);
   find("cuMemcpyDtoHAsync_v2", &api->MemcpyDtoHAsync);
   find("cuMemcpyDtoDAsync_v2", &api->MemcpyDtoDAsync);
+  find("cuMemcpyPeerAsync", &api->MemcpyPeerAsync);
   find("cuStreamCreate", &api->StreamCreate);
   find("cuStreamDestroy_v2", &api->StreamDestroy);
+  find("cuStreamQuery", &api->StreamQuery);
   find("cuStreamSynchronize", &api->StreamSynchronize);
   find("cuStreamWaitEvent", &api->StreamWaitEvent);
   find("cuEventCreate", &api->EventCreate);

@@ -39,6 +39,7 @@ inline constexpr int kNoDevice = 100;
 inline constexpr int kInvalidContext = 201;
 inline constexpr int kEccUncorrectable = 214;
 inline constexpr int kNvlinkUncorrectable = 220;
+inline constexpr int kNotReady = 600;
 inline constexpr int kIllegalAddress = 700;
 inline constexpr int kLaunchTimeout = 702;
 inline constexpr int kContextIsDestroyed = 709;
@@ -73,6 +74,8 @@ struct CudaApi {
   int (*DeviceTotalMem)(size_t*, cu::Device);
   int (*DevicePrimaryCtxRetain)(cu::ContextId*, cu::Device);
   int (*DevicePrimaryCtxRelease)(cu::Device);
+  int (*DeviceCanAccessPeer)(int*, cu::Device, cu::Device);
+  int (*CtxEnablePeerAccess)(cu::ContextId, unsigned);
   int (*CtxPushCurrent)(cu::ContextId);
   int (*CtxPopCurrent)(cu::ContextId*);
   int (*MemAlloc)(cu::Pointer*, size_t);
@@ -82,8 +85,11 @@ struct CudaApi {
   int (*MemcpyHtoDAsync)(cu::Pointer, const void*, size_t, cu::Stream);
   int (*MemcpyDtoHAsync)(void*, cu::Pointer, size_t, cu::Stream);
   int (*MemcpyDtoDAsync)(cu::Pointer, cu::Pointer, size_t, cu::Stream);
+  int (*MemcpyPeerAsync)(cu::Pointer, cu::ContextId, cu::Pointer, cu::ContextId, size_t,
+                         cu::Stream);
   int (*StreamCreate)(cu::Stream*, unsigned);
   int (*StreamDestroy)(cu::Stream);
+  int (*StreamQuery)(cu::Stream);
   int (*StreamSynchronize)(cu::Stream);
   int (*StreamWaitEvent)(cu::Stream, cu::Event, unsigned);
   int (*EventCreate)(cu::Event*, unsigned);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "thalweg/devices/gpu/cuda/cuda_compiler.h"
+#include "thalweg/devices/gpu/cuda/test_alike.h"
 #include "thalweg/devices/gpu/gpu_factory.h"
 
 #if __has_include(<cuda.h>)
@@ -50,16 +51,6 @@ TEST(CudaVersionTest, IsMajorAndMinor) {
 }
 
 #ifdef CUDA_VERSION
-template <class T>
-constexpr size_t kKind = std::is_pointer_v<T> ? 100 : sizeof(T);
-
-// Whether calls pass the same: as many parameters, pointers and numbers of one size.
-template <class R1, class... P1, class R2, class... P2>
-constexpr bool AreAlike(R1 (*)(P1...), R2 (*)(P2...)) {
-  if constexpr (sizeof...(P1) != sizeof...(P2)) return false;
-  return sizeof(R1) == sizeof(R2) && ((kKind<P1> == kKind<P2>)&&...);
-}
-
 TEST(CudaApiTest, FunctionsAndNumbersAreTheDrivers) {
   CudaApi api;
 #define EXPECT_ALIKE(name) EXPECT_TRUE(AreAlike(api.name, decltype (&::cu##name)(nullptr))) << #name
@@ -73,6 +64,8 @@ TEST(CudaApiTest, FunctionsAndNumbersAreTheDrivers) {
   EXPECT_ALIKE(DeviceTotalMem);
   EXPECT_ALIKE(DevicePrimaryCtxRetain);
   EXPECT_ALIKE(DevicePrimaryCtxRelease);
+  EXPECT_ALIKE(DeviceCanAccessPeer);
+  EXPECT_ALIKE(CtxEnablePeerAccess);
   EXPECT_ALIKE(CtxPushCurrent);
   EXPECT_ALIKE(CtxPopCurrent);
   EXPECT_ALIKE(MemAlloc);
@@ -82,8 +75,10 @@ TEST(CudaApiTest, FunctionsAndNumbersAreTheDrivers) {
   EXPECT_ALIKE(MemcpyHtoDAsync);
   EXPECT_ALIKE(MemcpyDtoHAsync);
   EXPECT_ALIKE(MemcpyDtoDAsync);
+  EXPECT_ALIKE(MemcpyPeerAsync);
   EXPECT_ALIKE(StreamCreate);
   EXPECT_ALIKE(StreamDestroy);
+  EXPECT_ALIKE(StreamQuery);
   EXPECT_ALIKE(StreamSynchronize);
   EXPECT_ALIKE(StreamWaitEvent);
   EXPECT_ALIKE(EventCreate);
@@ -102,6 +97,7 @@ TEST(CudaApiTest, FunctionsAndNumbersAreTheDrivers) {
   EXPECT_EQ(cu::kInvalidContext, CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(cu::kEccUncorrectable, CUDA_ERROR_ECC_UNCORRECTABLE);
   EXPECT_EQ(cu::kNvlinkUncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE);
+  EXPECT_EQ(cu::kNotReady, CUDA_ERROR_NOT_READY);
   EXPECT_EQ(cu::kIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS);
   EXPECT_EQ(cu::kLaunchTimeout, CUDA_ERROR_LAUNCH_TIMEOUT);
   EXPECT_EQ(cu::kContextIsDestroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);

@@ -3,8 +3,9 @@
 
 namespace thalweg {
 
-Result<std::shared_ptr<CudaContext>> CudaContext::Make(const CudaApi& cuda, cu::Device device) {
-  std::shared_ptr<CudaContext> made(new CudaContext(cuda, device));
+Result<std::shared_ptr<CudaContext>> CudaContext::Make(const CudaApi& cuda, cu::Device device,
+                                                       int ordinal) {
+  std::shared_ptr<CudaContext> made(new CudaContext(cuda, device, ordinal));
   if (const int error = cuda.DevicePrimaryCtxRetain(&made->id_, device); error != cu::kSuccess) {
     made->id_ = nullptr;
     return CudaError(cuda, "make a context", error);

@@ -2,7 +2,7 @@
 // CudaContext: the context of one card that all libraries of the process share, the stream of its
 // launches, and events.
 //
-//   ASSIGN_OR_RETURN(std::shared_ptr<CudaContext> context, CudaContext::Make(*cuda, 0));
+//   ASSIGN_OR_RETURN(std::shared_ptr<CudaContext> context, CudaContext::Make(*cuda, 0, 0));
 //   const CurrentCuda current = context->Use();
 //   const int error = context->cuda().StreamSynchronize(context->stream());
 //
@@ -11,6 +11,7 @@
 // Errors: Make: those of CudaError.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "thalweg/devices/gpu/cuda/cuda_api.h"
@@ -19,14 +20,26 @@ namespace thalweg {
 
 class CudaContext {
  public:
-  static Result<std::shared_ptr<CudaContext>> Make(const CudaApi& cuda, cu::Device device);
+  // `ordinal`: the device's number among those that the driver sees.
+  static Result<std::shared_ptr<CudaContext>> Make(const CudaApi& cuda, cu::Device device,
+                                                   int ordinal);
   ~CudaContext();
   CudaContext(const CudaContext&) = delete;
   CudaContext& operator=(const CudaContext&) = delete;
 
   const CudaApi& cuda() const { return cuda_; }
+  cu::Device device() const { return device_; }
+  int ordinal() const { return ordinal_; }
+  cu::ContextId id() const { return id_; }
   cu::Stream stream() const { return stream_; }
   CurrentCuda Use() const { return CurrentCuda(cuda_, id_); }
+
+  // What is in the card's memory is worth nothing from now on; the first error stays. 0: it is.
+  void Fail(int error) {
+    int none = 0;
+    failed_.compare_exchange_strong(none, error);
+  }
+  int failed() const { return failed_.load(); }
 
   // In a thread in which it is current: an event at the end of what the stream has so far; null
   // with an error.
@@ -35,10 +48,13 @@ class CudaContext {
   int Join(cu::Stream stream, cu::Stream other) const;
 
  private:
-  CudaContext(const CudaApi& cuda, cu::Device device) : cuda_(cuda), device_(device) {}
+  CudaContext(const CudaApi& cuda, cu::Device device, int ordinal)
+      : cuda_(cuda), device_(device), ordinal_(ordinal) {}
 
   const CudaApi& cuda_;
   const cu::Device device_;
+  const int ordinal_;
+  std::atomic<int> failed_{0};
   cu::ContextId id_ = nullptr;
   cu::Stream stream_ = nullptr;
 };

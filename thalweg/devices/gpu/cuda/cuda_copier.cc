@@ -107,6 +107,7 @@ int CudaCopier::Do(const Job& job) {
   cuda.EventDestroy(job.after);
   if (error != cu::kSuccess) return error;
   error = job.copy.to_device ? ToDevice(job.copy) : ToHost(job.copy);
+  if (error == cu::kSuccess) error = context_->failed();
   // What was queued before the failure may be on its way, and nobody holds its memory from here on.
   if (error != cu::kSuccess) cuda.StreamSynchronize(stream_);
   return error;

@@ -3,13 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "thalweg/base/notification.h"
 #include "thalweg/devices/gpu/cuda/cuda_driver.h"
 #include "thalweg/devices/gpu/cuda/test_libcuda.h"
 #include "thalweg/devices/gpu/gpu_factory.h"
 #include "thalweg/devices/gpu/test_gpu_device.h"
+#include "thalweg/testing/device_conformance.h"
 
 namespace thalweg {
 namespace {
@@ -268,6 +271,202 @@ TEST_F(CudaDeviceTest, TensorsKeepItsMemory) {
   EXPECT_GT(fake.live(), 0);
   kept = Tensor();
   EXPECT_EQ(fake.live(), 0);
+}
+
+// Two cards of one driver: what goes from `device` to `second`.
+class CudaPeersTest : public CudaDeviceTest {
+ protected:
+  void SetUp() override { OpenCards(2); }
+  void OpenCards(int count) {
+    fake.SetCards(count);
+    cards = MakeCudaDevices({.job = "localhost",
+                             .device_count = {{"GPU", count}},
+                             .host_allocator = MakeCpuAllocator(kLimit)});
+    ASSERT_TRUE(cards.ok()) << cards.status().ToString();
+    device = Card(0);
+    second = Card(1);
+  }
+  GpuDevice* Card(int number) const {
+    return static_cast<GpuDevice*>(cards->at(static_cast<size_t>(number)).get());
+  }
+  void TearDown() override {
+    fake.Mend();
+    cards = Internal("closed");
+    CudaDeviceTest::TearDown();
+  }
+  Result<Tensor> BackFrom(GpuDevice* card, const Tensor& tensor) {
+    std::swap(device, card);
+    Result<Tensor> back = Back(tensor);
+    std::swap(device, card);
+    return back;
+  }
+
+  Result<std::vector<std::unique_ptr<Device>>> cards = Internal("not yet");
+  GpuDevice* second = nullptr;
+};
+
+TEST_F(CudaPeersTest, CardsOfOneDriverReachEachOther) {
+  EXPECT_TRUE(CopiesFrom(*second, *device) && CopiesFrom(*device, *second));
+  EXPECT_FALSE(CopiesFrom(*device, *device));
+  EXPECT_FALSE(fake.reaches_other(1));
+  const Result<Tensor> copy = second->CopyFromPeer(There(Count(10)));
+  ASSERT_TRUE(copy.ok()) << copy.status().ToString();
+  EXPECT_TRUE(second->Has(*copy));
+  EXPECT_EQ(BackFrom(second, *copy)->flat<float>()[9], 9.0f);
+  EXPECT_TRUE(fake.reaches_other(1));
+  EXPECT_FALSE(fake.reaches_other(0)) << "nothing goes that way";
+  EXPECT_TRUE(second->CopyFromPeer(*device->Allocate(DType::kFloat, Shape{0})).ok());
+  EXPECT_THAT(second->CopyFromPeer(Count(3)).status().message(),
+              HasSubstr("in the memory of no device that it reaches"));
+}
+
+TEST_F(CudaPeersTest, ItIsAsOfEveryDevice) {
+  for (const DeviceCheck& check : DeviceChecks()) {
+    if (check.name != "CopiesFromPeersKeepEveryByte" && check.name != "CopiesMayRace") continue;
+    const Status status = check.holds(*cards);
+    EXPECT_TRUE(status.ok()) << check.name << ": " << status.ToString();
+  }
+}
+
+// Whichever card is behind: the copy waits for what makes the tensor, and what is given its block
+// waits for the copy, though nobody holds it.
+TEST_F(CudaPeersTest, ACopyIsBehindWhatMakesItAndInFrontOfWhatOverwritesIt) {
+  for (const int late : {0, 1}) {
+    const Tensor ones = There(Tensor::Of<float>(std::vector<float>(1000, 1.0f), Shape{1000}));
+    const Tensor x = There(Count(1000));
+    ASSERT_TRUE(Back(x).ok());
+    const int before = fake.copies_between_cards();
+    fake.Hold(true, late);
+    Tensor y = *Twice(x);
+    const void* const block = y.raw_data();
+    const Result<Tensor> copy = second->CopyFromPeer(y);  // nobody waits
+    ASSERT_TRUE(copy.ok()) << copy.status().ToString();
+    EXPECT_EQ(fake.copies_between_cards(), before + 1);
+    y = Tensor();
+    std::vector<Tensor> z;  // until one is where y was; what ended meanwhile is free, too
+    do z.push_back(*Twice(ones));
+    while (z.back().raw_data() != block && z.size() < 100);
+    ASSERT_EQ(z.back().raw_data(), block);
+    EXPECT_TRUE(fake.Settle(0) && fake.Settle(1));
+    fake.Hold(false, late);
+    const Result<Tensor> back = BackFrom(second, *copy);
+    ASSERT_TRUE(back.ok()) << back.status().ToString();
+    EXPECT_EQ(back->flat<float>()[999], 2 * 999.0f);
+    EXPECT_EQ(Back(z.back())->flat<float>()[999], 2.0f);
+  }
+}
+
+// What the copy was to read goes when it has ended, also where a call behind it has failed.
+TEST_F(CudaPeersTest, EveryCallOfACopyMayFail) {
+  for (const char* function :
+       {"cuMemcpyPeerAsync", "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent"}) {
+    SCOPED_TRACE(function);
+    const Tensor x = There(Count(10));
+    ASSERT_TRUE(second->CopyFromPeer(x).ok());
+    const int live = fake.live();
+    fake.Fail(function, 1, true);
+    const Status status = second->CopyFromPeer(x).status();
+    EXPECT_EQ(status.code(), Code::kInternal) << status.ToString();
+    fake.Fail(function, 0);
+    EXPECT_EQ(fake.live(), live);
+    EXPECT_TRUE(second->CopyFromPeer(x).ok()) << "both go on";
+  }
+  fake.Fail("cuCtxEnablePeerAccess", 217, true);
+  OpenCards(2);
+  EXPECT_TRUE(second->CopyFromPeer(There(Count(10))).ok()) << "the driver has another way";
+}
+
+TEST_F(CudaPeersTest, ACopyThatFailsWhenItIsQueuedHasEnded) {
+  const Tensor x = There(Count(10));
+  ASSERT_TRUE(second->CopyFromPeer(x).ok());
+  for (const char* function : {"cuEventRecord", "cuStreamWaitEvent"}) {
+    const int queued = fake.copies_between_cards() + 1;
+    fake.Fail(function, 1, false, 1);  // behind the copy
+    fake.Hold(true, 1);
+    std::thread releases([&] {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (fake.copies_between_cards() < queued && std::chrono::steady_clock::now() < end) {
+        std::this_thread::yield();
+      }
+      fake.Hold(false, 1);
+    });
+    EXPECT_EQ(second->CopyFromPeer(x).status().code(), Code::kInternal) << function;
+    EXPECT_EQ(fake.ended_copies_between_cards(), queued) << function;
+    releases.join();
+  }
+}
+
+TEST_F(CudaPeersTest, NoMemoryThereIsToldOfTheDeviceThatHasNone) {
+  const Tensor x = There(Count(1 << 20));
+  fake.Fail("cuMemAlloc_v2", 2, true);
+  const Status status = second->CopyFromPeer(x).status();
+  EXPECT_EQ(status.code(), Code::kResourceExhausted) << status.ToString();
+  fake.Mend();
+  EXPECT_TRUE(second->CopyFromPeer(x).ok());
+}
+
+TEST_F(CudaPeersTest, ALostCardIsNamedAndTheOtherGoesOn) {
+  for (const int lost : {0, 1}) {
+    OpenCards(2);
+    const Tensor x = There(Count(10));
+    ASSERT_TRUE(second->CopyFromPeer(x).ok());
+    fake.Break(700, lost);
+    const Status status = second->CopyFromPeer(x).status();
+    EXPECT_EQ(status.code(), Code::kUnavailable) << status.ToString();
+    EXPECT_THAT(status.message(), HasSubstr(StrCat("/device:GPU:", lost, " is lost")));
+    EXPECT_FALSE(WhyLost(*Card(lost)).ok());
+    EXPECT_TRUE(WhyLost(*Card(1 - lost)).ok());
+    fake.Mend();
+  }
+}
+
+// The driver says it to whichever card asks first.
+TEST_F(CudaPeersTest, TheSendersLossIsNotTheReceivers) {
+  const Tensor x = There(Count(10));
+  fake.Fail("cuMemcpyPeerAsync", 700);
+  fake.Fail("cuStreamQuery", 700);  // of what the first card has queued
+  EXPECT_THAT(second->CopyFromPeer(x).status().message(), HasSubstr("/device:GPU:0 is lost"));
+  EXPECT_FALSE(WhyLost(*device).ok());
+  EXPECT_TRUE(WhyLost(*second).ok());
+}
+
+// Queued on both cards before the first one's kernel faults.
+TEST_F(CudaPeersTest, WhatCameFromACardThatFaultsIsGivenToNobody) {
+  const Result<Tensor> copy = second->CopyFromPeer(There(Count(10)));
+  ASSERT_TRUE(copy.ok());
+  fake.Break(700, 0);
+  for (int i = 0; i < 2; ++i) {
+    const Status status = BackFrom(second, *copy).status();
+    EXPECT_EQ(status.code(), Code::kUnavailable) << status.ToString();
+    EXPECT_THAT(status.message(), HasSubstr("/device:GPU:0 is lost"));
+    EXPECT_FALSE(WhyLost(*second).ok()) << "it has what nobody knows";
+    fake.Mend();
+  }
+}
+
+TEST_F(CudaPeersTest, NorIsWhatCameByWayOfAThird) {
+  OpenCards(3);
+  Result<Tensor> copy = second->CopyFromPeer(There(Count(10)));
+  ASSERT_TRUE(copy.ok());
+  copy = Card(2)->CopyFromPeer(*copy);
+  ASSERT_TRUE(copy.ok());
+  fake.Break(700, 0);
+  EXPECT_THAT(BackFrom(Card(2), *copy).status().message(), HasSubstr("/device:GPU:0 is lost"));
+}
+
+TEST_F(CudaPeersTest, WhatCameBeforeIsThere) {
+  const Tensor x = There(Count(10));
+  const Result<Tensor> copy = second->CopyFromPeer(x);
+  ASSERT_TRUE(copy.ok());
+  ASSERT_TRUE(BackFrom(second, *copy).ok());
+  fake.Break(700, 0);
+  for (int i = 0; i < 2; ++i) {
+    const Result<Tensor> back = BackFrom(second, *copy);
+    ASSERT_TRUE(back.ok()) << back.status().ToString();
+    EXPECT_EQ(back->flat<float>()[9], 9.0f);
+    EXPECT_EQ(second->CopyFromPeer(x).status().code(), Code::kUnavailable);
+  }
+  EXPECT_TRUE(WhyLost(*second).ok());
 }
 
 TEST(CudaCompilerTest, ACardHasItsOwnCodeOrThatOfTheNewestBeforeIt) {

@@ -41,6 +41,7 @@ Result<CudaChoice> Describe(const CudaApi& cuda, int ordinal) {
   then(cuda.DeviceGetAttribute(&minor, cu::kAttributeMinor, choice.device));
   if (error != cu::kSuccess) return CudaError(cuda, StrCat("ask for device ", ordinal), error);
   choice.api = "CUDA";
+  choice.ordinal = ordinal;
   choice.name = name.data();
   choice.vendor = "NVIDIA";
   choice.capability = major * 10 + minor;
@@ -71,7 +72,8 @@ Result<std::shared_ptr<CudaDriver>> CudaDriver::Make(const CudaApi& cuda,
                                                      const CudaChoice& choice) {
   ASSIGN_OR_RETURN(const CudaCompiler* compiler, CudaCompiler::Load(cuda.major()));
   ASSIGN_OR_RETURN(const CudaTarget target, compiler->TargetFor(choice.name, choice.capability));
-  Result<std::shared_ptr<CudaContext>> context = CudaContext::Make(cuda, choice.device);
+  Result<std::shared_ptr<CudaContext>> context =
+      CudaContext::Make(cuda, choice.device, choice.ordinal);
   if (!context.ok()) {
     return Status(context.status().code(),
                   StrCat(choice.ToString(), " cannot be used: ", context.status().message()));
@@ -92,9 +94,14 @@ CudaDriver::CudaDriver(std::shared_ptr<CudaContext> context, const CudaChoice& c
       to_device_(context_, "cuda-to-card") {}
 
 CudaDriver::~CudaDriver() {
+  {
+    MutexLock lock(groups_mutex_);
+    groups_.clear();
+  }
   const CurrentCuda current = context_->Use();
   MutexLock lock(mutex_);
   products_ = nullptr;
+  convolutions_ = nullptr;
 }
 
 Result<GpuBuffer> CudaDriver::MakeBuffer(size_t bytes) {
@@ -187,10 +194,7 @@ int CudaDriver::Launch(GpuFunction function, std::span<const GpuArgument> argume
                                        groups[1], groups[2], sizes[0], sizes[1], sizes[2], 0,
                                        context_->stream(), parameters.data(), nullptr);
   if (error != cu::kSuccess || mark == nullptr) return error;
-  cu::Event event = nullptr;
-  const int marked = context_->Mark(context_->stream(), &event);
-  *mark = reinterpret_cast<GpuEvent>(event);
-  return marked;
+  return Mark(mark);
 }
 
 bool CudaDriver::has_products() {
@@ -209,9 +213,122 @@ int CudaDriver::Multiply(const GpuProduct& product, GpuPlace a, GpuPlace b, GpuP
   return products_->Multiply(product, AddressOf(a), AddressOf(b), AddressOf(c));
 }
 
+bool CudaDriver::has_convolutions() {
+  MutexLock lock(mutex_);
+  if (!looked_for_convolutions_) {
+    const CurrentCuda current = context_->Use();
+    convolutions_ = CudaConvolutions::Make(context_->stream());
+    looked_for_convolutions_ = true;
+  }
+  return convolutions_ != nullptr;
+}
+
+int CudaDriver::FindWorkspace(const GpuConvolution& convolution, size_t most, size_t* bytes) {
+  MutexLock lock(mutex_);
+  const CurrentCuda current = context_->Use();
+  return convolutions_->FindWorkspace(convolution, most, bytes);
+}
+
+int CudaDriver::Convolve(const GpuConvolution& convolution, const GpuConvolutionPlaces& places) {
+  MutexLock lock(mutex_);
+  const CurrentCuda current = context_->Use();
+  return convolutions_->Run(convolution, {.image = AddressOf(places.image),
+                                          .filter = AddressOf(places.filter),
+                                          .output = AddressOf(places.output),
+                                          .workspace = AddressOf(places.workspace),
+                                          .workspace_bytes = places.workspace_bytes});
+}
+
 int CudaDriver::CopyWithin(GpuPlace from, GpuPlace to, size_t bytes) {
   const CurrentCuda current = context_->Use();
   return cuda_.MemcpyDtoDAsync(AddressOf(to), AddressOf(from), bytes, context_->stream());
+}
+
+bool CudaDriver::Reaches(const GpuDriver& other) const {
+  return &other != this && dynamic_cast<const CudaDriver*>(&other) != nullptr;
+}
+
+void CudaDriver::Meet(const CudaContext& other) {
+  MutexLock lock(mutex_);
+  if (!met_.insert(other.id()).second) return;
+  int can = 0;
+  const int error = cuda_.DeviceCanAccessPeer(&can, context_->device(), other.device());
+  // Where it is refused the driver copies by the host.
+  if (error == cu::kSuccess && can != 0) cuda_.CtxEnablePeerAccess(other.id(), 0);
+}
+
+int CudaDriver::CopyFrom(const GpuDriver& other, GpuPlace from, GpuPlace to, size_t bytes) {
+  const CudaContext& there = *dynamic_cast<const CudaDriver&>(other).context_;
+  const CurrentCuda current = context_->Use();
+  Meet(there);
+  return cuda_.MemcpyPeerAsync(AddressOf(to), context_->id(), AddressOf(from), there.id(), bytes,
+                               context_->stream());
+}
+
+int CudaDriver::Mark(GpuEvent* mark) {
+  const CurrentCuda current = context_->Use();
+  cu::Event event = nullptr;
+  const int error = context_->Mark(context_->stream(), &event);
+  *mark = reinterpret_cast<GpuEvent>(event);
+  return error;
+}
+
+int CudaDriver::Follow(GpuEvent mark) {
+  const CurrentCuda current = context_->Use();
+  return cuda_.StreamWaitEvent(context_->stream(), OwnEvent(mark), 0);
+}
+
+bool CudaDriver::CanCollect(const GpuCollective& collective) {
+  return NcclApi::Load() != nullptr && CudaGroup::CanRun(collective);
+}
+
+CudaDriver::Members CudaDriver::MembersOf(std::span<const GpuCollectivePart> parts) {
+  Members members;
+  for (const GpuCollectivePart& part : parts) members.push_back(part.driver);
+  return members;
+}
+
+std::shared_ptr<CudaGroup> CudaDriver::FindGroup(std::span<const GpuCollectivePart> parts) {
+  MutexLock lock(groups_mutex_);
+  const auto found = groups_.find(MembersOf(parts));
+  return found == groups_.end() ? nullptr : found->second;
+}
+
+int CudaDriver::PrepareToCollect(std::span<const GpuCollectivePart> parts) {
+  const auto is_there = [&] {
+    const std::shared_ptr<CudaGroup> known = FindGroup(parts);
+    return known != nullptr && !known->has_failed();
+  };
+  if (is_there()) return cu::kSuccess;
+  MutexLock making(making_mutex_);
+  if (is_there()) return cu::kSuccess;
+  CudaGroup::Contexts contexts;
+  for (const GpuCollectivePart& part : parts) {
+    contexts.push_back(dynamic_cast<const CudaDriver&>(*part.driver).context_);
+  }
+  std::unique_ptr<CudaGroup> made;
+  const int error = CudaGroup::Make(*NcclApi::Load(), std::move(contexts), &made);
+  if (error != cu::kSuccess) return error;
+  std::shared_ptr<CudaGroup> group = std::move(made);
+  MutexLock lock(groups_mutex_);
+  groups_[MembersOf(parts)].swap(group);  // one that failed ends behind the lock
+  return cu::kSuccess;
+}
+
+int CudaDriver::Collect(const GpuCollective& collective, std::span<const GpuCollectivePart> parts) {
+  std::vector<CudaGroup::Places> places;
+  for (const GpuCollectivePart& part : parts) {
+    places.push_back({AddressOf(part.from), AddressOf(part.to)});
+  }
+  const std::shared_ptr<CudaGroup> group = FindGroup(parts);
+  return group == nullptr ? cu::kUnknown : group->Run(collective, places);
+}
+
+int CudaDriver::QueuedError() {
+  if (const int failed = context_->failed(); failed != 0) return failed;
+  const CurrentCuda current = context_->Use();
+  const int error = cuda_.StreamQuery(context_->stream());
+  return error == cu::kNotReady ? cu::kSuccess : error;
 }
 
 int CudaDriver::Read(GpuPlace from, void* to, size_t bytes, Ended ended) {
@@ -253,7 +370,8 @@ int CudaDriver::Write(const void* from, GpuPlace to, size_t bytes, GpuReaders re
 
 int CudaDriver::Wait(GpuEvent mark) {
   const CurrentCuda current = context_->Use();
-  return cuda_.EventSynchronize(OwnEvent(mark));
+  const int error = cuda_.EventSynchronize(OwnEvent(mark));
+  return error == cu::kSuccess ? context_->failed() : error;
 }
 
 void CudaDriver::ReleaseEvent(GpuEvent mark) {
@@ -268,9 +386,14 @@ int CudaDriver::Finish() {
 
 Status CudaDriver::ErrorOf(std::string_view what, int error, bool may_wait) {
   if (error < CudaProducts::kFirstError) return CudaError(cuda_, what, error);
-  // cuBLAS says "failed" of a device that is lost, too.
+  // A library says "failed" of a device that is lost, too.
   if (const int lost = may_wait ? Finish() : cu::kSuccess; lost != cu::kSuccess) {
     return CudaError(cuda_, what, lost);
+  }
+  if (error >= CudaGroup::kFirstError) return CudaGroup::ErrorOf(what, error);
+  if (error >= CudaConvolutions::kFirstError) {
+    MutexLock lock(mutex_);
+    return convolutions_->ErrorOf(what, error);
   }
   return Internal("cuBLAS: ", what, ": status ", error - CudaProducts::kFirstError);
 }

@@ -11,13 +11,17 @@
 // GpuDriver.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "thalweg/base/mutex.h"
 #include "thalweg/devices/gpu/cuda/cuda_compiler.h"
+#include "thalweg/devices/gpu/cuda/cuda_convolutions.h"
 #include "thalweg/devices/gpu/cuda/cuda_copier.h"
+#include "thalweg/devices/gpu/cuda/cuda_group.h"
 #include "thalweg/devices/gpu/cuda/cuda_products.h"
 #include "thalweg/devices/gpu/gpu_driver.h"
 
@@ -25,6 +29,7 @@ namespace thalweg {
 
 struct CudaChoice : GpuTraits {
   cu::Device device = 0;
+  int ordinal = 0;     // its number among those that the driver sees
   int capability = 0;  // 90: 9.0
 };
 
@@ -50,7 +55,23 @@ class CudaDriver : public GpuDriver {
   bool has_products() override EXCLUDES(mutex_);
   int Multiply(const GpuProduct& product, GpuPlace a, GpuPlace b, GpuPlace c) override
       EXCLUDES(mutex_);
+  bool has_convolutions() override EXCLUDES(mutex_);
+  int FindWorkspace(const GpuConvolution& convolution, size_t most, size_t* bytes) override
+      EXCLUDES(mutex_);
+  int Convolve(const GpuConvolution& convolution, const GpuConvolutionPlaces& places) override
+      EXCLUDES(mutex_);
   int CopyWithin(GpuPlace from, GpuPlace to, size_t bytes) override;
+  bool Reaches(const GpuDriver& other) const override;
+  int CopyFrom(const GpuDriver& other, GpuPlace from, GpuPlace to, size_t bytes) override
+      EXCLUDES(mutex_);
+  int Mark(GpuEvent* mark) override;
+  int Follow(GpuEvent mark) override;
+  bool CanCollect(const GpuCollective& collective) override;
+  int PrepareToCollect(std::span<const GpuCollectivePart> parts) override
+      EXCLUDES(making_mutex_, groups_mutex_);
+  int Collect(const GpuCollective& collective, std::span<const GpuCollectivePart> parts) override
+      EXCLUDES(groups_mutex_);
+  int QueuedError() override;
   int Read(GpuPlace from, void* to, size_t bytes, Ended ended) override;
   int Write(const void* from, GpuPlace to, size_t bytes, GpuReaders readers, Ended ended) override
       EXCLUDES(mutex_);
@@ -58,12 +79,14 @@ class CudaDriver : public GpuDriver {
   void ReleaseEvent(GpuEvent mark) override;
   void Flush() override {}  // what is queued begins by itself
   int Finish() override;
-  Status ErrorOf(std::string_view what, int error, bool may_wait) override;
+  Status ErrorOf(std::string_view what, int error, bool may_wait) override EXCLUDES(mutex_);
 
  private:
   CudaDriver(std::shared_ptr<CudaContext> context, const CudaChoice& choice,
              const CudaCompiler& compiler, CudaTarget target);
 
+  // Copies from the other card go without the host, where the two can; once for each.
+  void Meet(const CudaContext& other) EXCLUDES(mutex_);
   int WriteInOrder(const char* from, cu::Pointer to, size_t bytes) EXCLUDES(mutex_);
 
   const std::shared_ptr<CudaContext> context_;
@@ -74,6 +97,17 @@ class CudaDriver : public GpuDriver {
   CudaStaging staging_ GUARDED_BY(mutex_);  // of what is written in order
   bool looked_for_products_ GUARDED_BY(mutex_) = false;
   std::unique_ptr<CudaProducts> products_ GUARDED_BY(mutex_);
+  bool looked_for_convolutions_ GUARDED_BY(mutex_) = false;
+  std::unique_ptr<CudaConvolutions> convolutions_ GUARDED_BY(mutex_);
+  std::set<cu::ContextId> met_ GUARDED_BY(mutex_);
+  // Of which this card is the first, by the drivers of all.
+  using Members = std::vector<const GpuDriver*>;
+  static Members MembersOf(std::span<const GpuCollectivePart> parts);
+  std::shared_ptr<CudaGroup> FindGroup(std::span<const GpuCollectivePart> parts)
+      EXCLUDES(groups_mutex_);
+  Mutex making_mutex_;  // while one is made, which takes its time: without any queue's lock
+  Mutex groups_mutex_;
+  std::map<Members, std::shared_ptr<CudaGroup>> groups_ GUARDED_BY(groups_mutex_);
   CudaCopier to_host_;
   CudaCopier to_device_;
 };
