@@ -92,35 +92,6 @@ inline T RowMax(const T* x, int64_t n) {
   return FoldLanes<T, kLanes<T> / 2>(most[0], [](Vec<T> a, Vec<T> b) { return Max(a, b); });
 }
 
-// Whole packs of [begin, end): out = e^(x - shift) where kStores, added to sum. The first element
-// that is left.
-template <bool kStores>
-inline int64_t ExpPacks(float* out, const float* x, float shift, int64_t begin, int64_t end,
-                        Sum<float>* sum) {
-  constexpr int L = kLanes<float>, V = Sum<float>::kVectors;
-  constexpr int kStep = Pack::kElements > 32 ? Pack::kElements : 32;
-  int64_t i = begin;
-  for (; i + kStep <= end; i += kStep) {
-#pragma GCC unroll 8
-    for (int part = 0; part < kStep; part += Pack::kElements) {
-      Pack e;
-#pragma GCC unroll 4
-      for (int k = 0; k < Pack::kVectors; ++k) e.v[k] = Load(x + i + part + k * L) - shift;
-      e = Exp(e);
-#pragma GCC unroll 4
-      for (int k = 0; k < Pack::kVectors; ++k) {
-        if constexpr (kStores) Store(out + i + part + k * L, e.v[k]);
-        sum->acc[(part / L + k) % V] += e.v[k];
-      }
-    }
-  }
-  return i;
-}
-template <bool kStores>
-inline int64_t ExpPacks(double*, const double*, double, int64_t begin, int64_t, Sum<double>*) {
-  return begin;
-}
-
 // The sum of e^(x - shift); the terms go to out when kStores.
 template <class T, bool kStores>
 inline T ExpSum(T* out, const T* x, T shift, int64_t n) {
@@ -128,8 +99,7 @@ inline T ExpSum(T* out, const T* x, T shift, int64_t n) {
   for (int64_t from = 0; from < n; from += kBlock) {
     const int64_t end = n - from < kBlock ? n : from + kBlock;
     Sum<T> sum;
-    const int64_t rest = ExpPacks<kStores>(out, x, shift, from, end, &sum);
-    ForVectors<T>(rest, end, [&](int v, int64_t i, int64_t count) {
+    ForVectors<T>(from, end, [&](int v, int64_t i, int64_t count) {
       const Vec<T> e = Exp(LoadSome(x + i, count, kNothing<T>) - shift);
       if constexpr (kStores) StoreSome(out + i, e, count);
       sum.acc[v] += e;
