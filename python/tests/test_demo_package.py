@@ -122,4 +122,5 @@ for work in (lambda: tf.debugging.write_trace(sys.argv[1] + "/step.trace", tf.Ru
     except tf.errors.UnimplementedError as error:
         print(error.message)
 """, tmp_path)
-    assert said.splitlines() == ["this library has no compact recordings: it was built for ./dev demo; ./dev build builds all"] * 2
+    missing = "this library has no compact recordings: it was built for ./dev demo; ./dev build builds all"
+    assert said.splitlines() == [missing, f"{tmp_path}/step.pb: {missing}"]
