@@ -9,7 +9,7 @@ find_package(Python3 COMPONENTS Interpreter REQUIRED)
 set(headers
   attr.h c_api.h c_checkpoint.h c_control_flow.h c_dataset.h c_files.h c_machine.h c_message.h c_model.h c_server.h
   c_trace.h c_types.h control_flow.h dataset.h dataset_stages.h environment.h graph.h iterator.h kernel_api.h model.h
-  optimizer.h output.h saver.h session.h tensor.h thalweg.h)
+  optimizer.h output.h saver.h session.h tensor.h thalweg.h trace.h)
 foreach(header ${headers})
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/include/thalweg/${header}
     CONTENT "#include \"@PROJECT_SOURCE_DIR@/thalweg/api/${header}\"\n" @ONLY)

@@ -33,7 +33,7 @@ def test_installs_headers_and_one_library(prefix):
     assert sorted(os.listdir(prefix / "include" / "thalweg")) == [
         "attr.h", "c_api.h", "c_checkpoint.h", "c_control_flow.h", "c_dataset.h", "c_files.h", "c_machine.h", "c_message.h", "c_model.h", "c_server.h", "c_trace.h",
         "c_types.h", "control_flow.h", "dataset.h", "dataset_stages.h", "environment.h", "graph.h", "iterator.h", "kernel_api.h", "model.h",
-        "ops.h", "optimizer.h", "output.h", "saver.h", "session.h", "tensor.h", "thalweg.h"]
+        "ops.h", "optimizer.h", "output.h", "saver.h", "session.h", "tensor.h", "thalweg.h", "trace.h"]
     assert os.path.getsize(prefix / "lib" / "libthalweg.so") < 25e6
 
 

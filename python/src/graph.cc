@@ -64,6 +64,13 @@ PyObject* GraphNumNodes(PyObject* self, PyObject*) {
   return PyLong_FromLong(tw_graph_num_nodes(GraphOf(self)));
 }
 
+PyObject* GraphSetAside(PyObject* self, PyObject* first) {
+  const long id = PyLong_AsLong(first);
+  if (id == -1 && PyErr_Occurred() != nullptr) return nullptr;
+  tw_graph_set_aside(GraphOf(self), static_cast<int32_t>(id));
+  Py_RETURN_NONE;
+}
+
 PyObject* GraphNode(PyObject* self, PyObject* id) {
   const long number = PyLong_AsLong(id);
   if (number == -1 && PyErr_Occurred()) return nullptr;
@@ -205,6 +212,8 @@ PyMethodDef graph_methods[] = {
      "_add_node(op, name, inputs, controls, attrs, device, site): an Operation. attrs is a list of "
      "(name, kind, value)."},
     {"_num_nodes", GraphNumNodes, METH_NOARGS, nullptr},
+    {"_set_aside", GraphSetAside, METH_O,
+     "_set_aside(first): the nodes from `first` on are a tool's, and no growth of the program's."},
     {"_node", GraphNode, METH_O, "The operation of an id."},
     {"_nodes", GraphNodes, METH_VARARGS, "_nodes(begin=0, end=all): operations by id."},
     {"_find", GraphFind, METH_O, "The operation of a name, or None."},

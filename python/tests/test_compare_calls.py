@@ -382,3 +382,17 @@ def test_a_writing_call_that_stands_in_one_graph_alone_is_named():
         return tw.group(f(kept.handle, name="call_of_one" if slope == 0.1 else "call_of_the_other").op, name="train")
     found = comparison_of(build)
     assert found.first.op.name == "call_of_one" and "the graph of the other way lacks it" in "".join(found.notes), str(found)
+
+
+def test_looking_into_calls_is_no_growth_of_the_program(capfd):
+    def call(i):
+        @Defun(tw.float32, func_name=f"F{i}")
+        def f(x):
+            return tw.reduce_sum(x + tw.random_normal([3]))
+        return f(tw.constant([1.0, 2.0, 3.0]))
+    outputs, one_thread = [call(i) for i in range(9)], tw.ConfigProto(intra_op_parallelism_threads=1)
+    with tw.Session() as session:
+        for y in outputs:  # each time the session runs, the graph has more nodes than the time before
+            found = tw.debugging.compare_runs(session, one_thread, y, share_random=False)
+            assert found.first.op.type == "RandomStandardNormal", str(found)
+    assert "the graph has grown" not in capfd.readouterr().err

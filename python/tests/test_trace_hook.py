@@ -74,11 +74,15 @@ def test_files_that_hold_no_trace(tmp_path):
         tw.debugging.write_trace(tmp_path / "none" / "step.trace", tw.RunMetadata())
     with pytest.raises(TypeError, match="expected a RunMetadata, got a str"):
         tw.debugging.write_trace(path, "abc")
+    with pytest.raises(TypeError, match="expected a RunMetadata, got a GraphDef"):
+        tw.debugging.write_trace(path, tw.GraphDef())
 
 
 @pytest.mark.parametrize("wanted, kind, said", [
     ({}, ValueError, "needs steps, slower_than or failing"), ({"steps": [3, -1]}, ValueError, "numbers of runs, from 0 on, got -1 among them"),
     ({"steps": "12"}, TypeError, "steps must be numbers of runs, got '12'"), ({"steps": 5}, TypeError, "steps must be numbers of runs, got 5"),
+    ({"slower_than": 1, "most": -1}, ValueError, "most must be a whole number from 0 on, got -1"),
+    ({"failing": True, "first_step": 1.5}, ValueError, "first_step must be a whole number from 0 on, got 1.5"),
     ({"slower_than": "a"}, ValueError, "slower_than must be 0 or more seconds, got 'a'"), ({"slower_than": -1}, ValueError, "got -1")])
 def test_runs_that_are_none(tmp_path, wanted, kind, said):
     with pytest.raises(kind, match=said):

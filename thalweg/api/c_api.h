@@ -140,6 +140,10 @@ TW_EXPORT TwGraph* tw_graph_new(TwEnvironment* environment, TwStatus* status);
 TW_EXPORT void tw_graph_free(TwGraph* graph); /* sessions keep it alive */
 TW_EXPORT int32_t tw_graph_num_nodes(const TwGraph* graph);
 TW_EXPORT TwNode* tw_graph_node(const TwGraph* graph, int32_t id); /* by order of creation */
+/* The nodes that are there now, from `first` on, are a tool's that looks into the graph, and not
+ * the program's: sessions do not warn of a graph that grows by them, nor does strict_graph refuse
+ * it. */
+TW_EXPORT void tw_graph_set_aside(TwGraph* graph, int32_t first);
 TW_EXPORT TwNode* tw_graph_find_node(const TwGraph* graph,
                                      const char* name); /* NULL when there is none */
 /* "name" or "name:port" */
@@ -281,7 +285,7 @@ TW_EXPORT TwBuffer* tw_function_definition(TwGraph* body, const char* name,
  * through one iteration at a time. Nothing reads these nodes; the last of them is a NoOp that comes
  * behind the others. What stands in a function has attributes that say where: `_function`,
  * `_function_node`, its name there, and `_function_calls`, the names of the calls that lead to it.
- * INVALID_ARGUMENT for what is no call, RESOURCE_EXHAUSTED for one that becomes more than 65,536
+ * FAILED_PRECONDITION for what is no call, RESOURCE_EXHAUSTED for one that becomes more than 65,536
  * nodes; after an error some nodes may be there. */
 TW_EXPORT TwCode tw_graph_expand_call(TwGraph* graph, const TwNode* call, const char* prefix,
                                       TwOutput* outputs, TwStatus* status);

@@ -175,7 +175,7 @@ TEST_F(FunctionsTest, ACallIsExpandedToBeLookedInto) {
   EXPECT_EQ(Run(tw::Output(&graph_, inside)), 6);
   EXPECT_STREQ(
       tw_code_name(tw_graph_expand_call(graph_.c(), inside.node, "seen", &inside, status.c)),
-      "INVALID_ARGUMENT");
+      "FAILED_PRECONDITION");
   EXPECT_THAT(tw_status_message(status.c), HasSubstr("calls no function"));
   tw::Graph other(environment_);
   EXPECT_STREQ(tw_code_name(tw_graph_expand_call(other.c(), y.c().node, "seen", &inside, status.c)),

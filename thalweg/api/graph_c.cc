@@ -14,6 +14,9 @@ void tw_graph_free(TwGraph* graph) { delete graph; }
 int32_t tw_graph_num_nodes(const TwGraph* graph) {
   return graph == nullptr ? 0 : graph->graph->num_nodes();
 }
+void tw_graph_set_aside(TwGraph* graph, int32_t first) {
+  if (graph != nullptr) graph->graph->SetAside(first);
+}
 TwNode* tw_graph_node(const TwGraph* graph, int32_t id) {
   return graph == nullptr ? nullptr : Wrap(graph->graph->NodeById(id));
 }

@@ -11,6 +11,7 @@
 
 #include "thalweg/api/registries.h"
 #include "thalweg/api/test_tasks.h"
+#include "thalweg/api/trace.h"
 #include "thalweg/cluster/client/remote_recording.h"
 #include "thalweg/cluster/debug/placement_question.h"
 #include "thalweg/cluster/master/master.h"
@@ -244,6 +245,26 @@ TEST_F(ServerTest, CallablesRunByHandle) {
   run->SetInt(pb::RunCallableRequest::kHandle, 99);
   EXPECT_EQ(Call("RunCallable", *run, pb::RunCallableResponse::Descriptor()).status().code(),
             Code::kInvalidArgument);
+}
+
+TEST_F(ServerTest, AProgramInCppRecordsItsSteps) {
+  const std::string session = NewSession();
+  std::optional<tw::Result<tw::Recording>> recording;
+  std::thread recorder([&] { recording = tw::Recording::Of(server_->target()); });
+  const auto until = std::chrono::steady_clock::now() + 60s;
+  while (server_->num_recorders() == 0 && std::chrono::steady_clock::now() < until) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(*Step(session, 7, {"y:0"}), -7);
+  recorder.join();
+  ASSERT_TRUE(recording->ok()) << recording->status().message();
+  EXPECT_THAT(recording->value().Report().OrThrow(), HasSubstr(session));
+  const std::vector<std::string> steps = recording->value().Steps();
+  ASSERT_EQ(steps.size(), 1U);
+  const Result<OwnedMessage> metadata = ParseMessage(pb::RunMetadata::Descriptor(), steps[0]);
+  ASSERT_TRUE(metadata.ok()) << metadata.status().ToString();
+  EXPECT_GT((*metadata)->GetMessage(pb::RunMetadata::kStepStats).Size(pb::StepStats::kDevStats),
+            0U);
 }
 
 TEST_F(ServerTest, TellsItsDevices) {

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -60,10 +61,11 @@ class Session {
     return Session(made);
   }
   // Values of `fetches` with the fed edges replaced; `targets` only run. `options`: a timeout, a
-  // handle to cancel it.
+  // handle to cancel it, what goes to *metadata, which becomes a RunMetadata message.
   Result<std::vector<Tensor>> Run(const Feeds& feeds, const std::vector<Output>& fetches,
                                   const std::vector<Node>& targets = {},
-                                  const TwRunOptions* options = nullptr) {
+                                  const TwRunOptions* options = nullptr,
+                                  std::string* metadata = nullptr) {
     std::vector<TwOutput> fed;
     std::vector<TwTensor*> values;
     for (const auto& [edge, value] : feeds) {
@@ -72,14 +74,21 @@ class Session {
     }
     const std::vector<TwOutput> fetched = Graph::Unwrap(fetches);
     std::vector<TwTensor*> out(fetched.size());
+    TwBuffer* told = nullptr;
     internal::StatusHolder status;
     if (tw_session_run(c(), options, fed.data(), values.data(), static_cast<int32_t>(fed.size()),
                        fetched.data(), static_cast<int32_t>(fetched.size()), targets.data(),
-                       static_cast<int32_t>(targets.size()), out.data(), nullptr,
-                       status.c) != TW_OK) {
+                       static_cast<int32_t>(targets.size()), out.data(),
+                       metadata == nullptr ? nullptr : &told, status.c) != TW_OK) {
       return status.Take();
     }
-    return std::vector<Tensor>(out.begin(), out.end());
+    std::vector<Tensor> made(out.begin(), out.end());
+    if (metadata != nullptr) {
+      Result<std::string> bytes = internal::TextOf(told, status);
+      if (!bytes.ok()) return bytes.status();
+      *metadata = std::move(bytes.value());
+    }
+    return made;
   }
   Result<Callable> MakeCallable(const std::vector<Output>& feeds,
                                 const std::vector<Output>& fetches,

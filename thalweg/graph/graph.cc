@@ -270,6 +270,23 @@ const std::string& Graph::Site(uint32_t site) const {
   return *sites_[site < sites_.size() ? site : 0];
 }
 
+void Graph::SetAside(int first) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  set_aside_.resize(nodes_.size());
+  std::fill(set_aside_.begin() + std::clamp<ptrdiff_t>(first, 0, std::ssize(set_aside_)),
+            set_aside_.end(), true);
+}
+
+std::vector<int> Graph::NodesOfProgram(int begin, int end) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<int> ids;
+  for (int id = begin; id < end; ++id) {
+    const bool is_aside = id < std::ssize(set_aside_) && set_aside_[static_cast<size_t>(id)];
+    if (!is_aside) ids.push_back(id);
+  }
+  return ids;
+}
+
 void Graph::SetWireExtras(const Node& node, std::string bytes) {
   std::lock_guard<std::mutex> lock(mutex_);
   wire_extras_[&node] = std::move(bytes);

@@ -187,6 +187,12 @@ class Graph {
   uint32_t InternSite(std::string_view text);
   const std::string& Site(uint32_t site) const;
 
+  // The nodes that are there now, from id `first` on, are a tool's that looks into the graph, and
+  // not the program's: sessions do not take them for a graph that grows.
+  void SetAside(int first);
+  // Ids of [begin, end) that were not set aside.
+  std::vector<int> NodesOfProgram(int begin, int end) const;
+
   // What a NodeDef had that this library keeps but does not read: a serialized NodeDef.
   void SetWireExtras(const Node& node, std::string bytes);
   std::string WireExtras(const Node& node) const;
@@ -217,6 +223,7 @@ class Graph {
   std::vector<std::unique_ptr<std::string>> sites_;
   std::unordered_map<std::string_view, uint32_t> site_ids_;
   std::unordered_map<const Node*, std::string> wire_extras_;
+  std::vector<bool> set_aside_;  // by id; none beyond its end
   Versions versions_;
   std::unique_ptr<FunctionLibrary> library_;
 };

@@ -140,7 +140,7 @@ Status CloseOpenLoops(Graph* graph, int first) {
 Result<std::vector<Output>> ExpandCallInto(Graph* graph, const Node& call, std::string_view prefix,
                                            const ExpandOptions& options) {
   FunctionExpander expander(*graph, graph->library(), options);
-  if (!expander.IsCall(call)) return InvalidArgument(call.Label(), " calls no function");
+  if (!expander.IsCall(call)) return FailedPrecondition(call.Label(), " calls no function");
   CallCounts counts(expander, graph->library(), graph->shared_registry(), options);
   if (Status status = counts.Add(call); !status.ok()) return status.WithContext(call.Label());
   ControlContexts contexts(graph->num_nodes());

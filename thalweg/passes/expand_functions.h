@@ -48,9 +48,9 @@ Result<StepGraph> ExpandFunctions(const StepGraph& step, const FunctionLibrary& 
                                   const ExpandOptions& options);
 
 // The nodes are named "PREFIX/call/node", and nothing reads them: given are what would stand for
-// the call's outputs, and the last node is a NoOp behind all of it. InvalidArgument for a node that
-// is no call. What is too large is refused before anything is made, as far as that can be counted;
-// after another error some nodes may be there.
+// the call's outputs, and the last node is a NoOp behind all of it. FailedPrecondition for a node
+// that is no call. What is too large is refused before anything is made, as far as that can be
+// counted; after another error some nodes may be there.
 Result<std::vector<Output>> ExpandCall(Graph* graph, const Node& call, std::string_view prefix,
                                        const ExpandOptions& options);
 

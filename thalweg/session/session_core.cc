@@ -165,7 +165,7 @@ const Node* SessionCore::FirstOfProgram(int begin, int end) const {
   };
   const Node* unknown = nullptr;
   bool any_library = false;
-  for (int id = begin; id < end; ++id) {
+  for (const int id : graph_->NodesOfProgram(begin, end)) {
     const Node* node = graph_->NodeById(id);
     if (node == nullptr) continue;
     if (node->site() == 0) {
@@ -186,15 +186,17 @@ Status SessionCore::CheckGrowth() {
   if (nodes_at_first_run_ < 0) nodes_at_first_run_ = nodes_at_last_run_ = nodes;
   const int before = std::exchange(nodes_at_last_run_, nodes);
   if (nodes <= nodes_at_first_run_) return OkStatus();
-  const int growth = nodes - nodes_at_first_run_;
+  const auto grown = [&] { return graph_->NodesOfProgram(nodes_at_first_run_, nodes); };
   const auto what = [&](const Node* first) {
     return StrCat(
-        "the graph has grown after the session's first Run, by ", growth, " nodes; the first is ",
-        first->Label(),
+        "the graph has grown after the session's first Run, by ", grown().size(),
+        " nodes; the first is ", first->Label(),
         first->site() == 0 ? "" : StrCat(" (created at ", graph_->Site(first->site()), ")"));
   };
   if (options_.strict_graph) {
-    return FailedPrecondition(what(graph_->NodeById(nodes_at_first_run_)),
+    const std::vector<int> ids = grown();
+    if (ids.empty()) return OkStatus();
+    return FailedPrecondition(what(graph_->NodeById(ids[0])),
                               "; build the whole graph before the first Run, or switch "
                               "strict_graph off");
   }

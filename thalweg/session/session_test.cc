@@ -472,6 +472,19 @@ TEST(SessionGrowthTest, IsAnErrorInStrictMode) {
   EXPECT_EQ(ValueOf(f.Run({}, {a})), 1);
 }
 
+TEST(SessionGrowthTest, NodesThatAreSetAsideAreNone) {
+  SessionFixture f({.threads = 0}, {.strict_graph = true});
+  const Output a = f.Float(1);
+  EXPECT_EQ(ValueOf(f.Run({}, {a})), 1);
+  const int first = f.b.graph().num_nodes();
+  const Output tool = f.b.Op("Neg", {a}, {}, "tool");
+  f.b.graph().SetAside(first);
+  EXPECT_EQ(ValueOf(f.Run({}, {tool})), -1);
+  const Output own = f.b.Op("Neg", {a}, {}, "own");
+  EXPECT_FAILS(f.Run({}, {own}).status(), kFailedPrecondition, HasSubstr("by 1 nodes"),
+               HasSubstr("Neg 'own'"));
+}
+
 TEST(SessionPlacementTest, SoftPlacementMovesWithOneLineStrictRefuses) {
   SessionFixture soft({}, {.placement = PlacementRule::kSoft});
   const Output y = soft.b.WithDevice("/device:GPU:0").Op("Neg", {soft.Placeholder()}, {}, "y");

@@ -206,7 +206,10 @@ class DeviceMemory {
         const TraceSpan& span = trace_.spans[s];
         if (span.device == use_.device) read(span.name, span.end);
       }
-      // A filter takes spans away, not what is told of memory.
+      // A filter takes spans away, not when values were read, nor what is told of memory.
+      for (const TraceLastRun& taken : step_.taken) {
+        if (taken.device == use_.device) read(taken.name, taken.end);
+      }
       for (const Node* const node : nodes_) read(node->name, At(node->end));
       last_reads_.try_emplace(0, -1);
     }

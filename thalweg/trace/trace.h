@@ -125,10 +125,18 @@ struct TraceTask {
       0;  // its clock may be off by so much, as far as messages tell; -1: not known
 };
 
+// When a node ran last in a step.
+struct TraceLastRun {
+  uint32_t device = 0, name = 0;
+  int64_t end = 0;
+};
+
 struct TraceStep {
   size_t first = 0, last = 0;  // spans [first, last)
   int64_t begin = 0, end = 0;
   int64_t recorded_begin = 0, recorded_end = 0;  // before a filter took spans away
+  std::vector<TraceLastRun>
+      taken;  // nodes that a filter took away: values lived until they were read
 };
 
 // What a partition graph, or a label, tells of a node.

@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "thalweg/base/str_cat.h"
@@ -84,9 +85,15 @@ class Filtering {
       left.first = kept;
       left.begin = INT64_MAX;
       left.end = INT64_MIN;
+      std::unordered_map<uint64_t, TraceLastRun> taken;
       for (size_t i = step.first; i < step.last; ++i) {
         const TraceSpan span = trace_.spans[i];
-        if (!Stays(span)) continue;
+        if (!Stays(span)) {
+          if (trace_.memory.empty() || !IsTask(span.device)) continue;
+          TraceLastRun& last = taken[Trace::NodeKey(span.device, span.name)];
+          last = {span.device, span.name, std::max(last.end, span.end)};
+          continue;
+        }
         left.begin = std::min(left.begin, span.scheduled);
         left.end = std::max(left.end, span.end);
         place_[i] = static_cast<int64_t>(kept);
@@ -96,7 +103,8 @@ class Filtering {
       left.last = kept;
       if (left.last == left.first) continue;
       number_of[was] = static_cast<int64_t>(steps.size());
-      steps.push_back(left);
+      for (const auto& [node, last] : taken) left.taken.push_back(last);
+      steps.push_back(std::move(left));
     }
     trace_.spans.resize(kept);
     trace_.steps = std::move(steps);

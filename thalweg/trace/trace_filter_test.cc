@@ -115,5 +115,25 @@ TEST(TraceFilterTest, WhoHeldMemoryIsToldAllTheSame) {
   EXPECT_EQ(MemoryOfStep(*trace, 0)[0].peak_bytes, 430);
 }
 
+TEST(TraceFilterTest, AValueLivesUntilAReaderThatIsTakenAway) {
+  const auto end_of_x = [](const TraceFilter& filter) {
+    TestMemoryStep step;
+    step.Node("x", "Add", 0, 10).Output(64, 64, 80);
+    step.Node("y", "Add", 10, 60).Output(64, 64, 81);
+    step.Node("silent", "NoMemory", 60, 90).Node("last", "Add", 90, 100).Output(64, 64, 82);
+    step.Graph("y", "Add", {"x"}, "", 0);
+    step.Graph("silent", "NoMemory", {"x"}, "", 0);
+    const auto trace = step.Finished();
+    EXPECT_TRUE(FilterTrace(filter, trace.get()).ok());
+    const MemoryUse use = MemoryOfStep(*trace, 0).at(0);
+    EXPECT_TRUE(use.inferred);
+    EXPECT_EQ(trace->texts[use.blocks.at(0).name], "x");
+    return use.blocks[0].end;
+  };
+  EXPECT_EQ(end_of_x({}), 90'000);
+  EXPECT_EQ(end_of_x({.nodes = {"last"}}), 90'000);
+  EXPECT_EQ(end_of_x({.min_bytes = 1}), 90'000);
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -64,10 +64,10 @@ class ExpandedCalls:
                 outputs = self._graph._expand_call(call, scope)
                 *ops, done = self._graph._nodes(first)
                 tap = taps.tap(call, [done], f"{scope}/tap")
-        except ValueError:  # no call
+        except errors.FailedPreconditionError:  # no call
             return None
-        except errors.OpError as error:
-            return error.message
+        except (ValueError, errors.OpError) as error:
+            return getattr(error, "message", None) or str(error)
         made = ExpandedCall(call, scope, tuple(outputs), tuple(ops), done, tap)
         self._around.update(dict.fromkeys(ops, made))
         return made

@@ -138,14 +138,16 @@ def may_differ(op: Operation) -> bool:
 
 @contextlib.contextmanager
 def adding_to(graph: Graph, device: str = "") -> Iterator[None]:
-    """What is made meanwhile goes to the graph outside of all scopes of the program, also where the graph is finalized."""
-    was_final = graph.finalized
+    """What is made meanwhile goes to the graph outside of all scopes of the program, also where the graph is finalized; sessions do not take it for
+    a graph that grows."""
+    was_final, first = graph.finalized, graph._num_nodes()
     graph._unsafe_unfinalize()
     try:
         with graph.as_default(), graph.control_dependencies(None), graph.name_scope(None), graph.colocate_with(None), graph.device(None), \
                 graph.device(device):
             yield
     finally:
+        graph._set_aside(first)
         if was_final:
             graph.finalize()
 

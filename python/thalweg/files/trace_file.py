@@ -34,7 +34,8 @@ def write_trace(path: PathLike, run_metadata: RunMetadata) -> None:
     >>> tw.debugging.read_trace(path) == metadata
     True
     """
-    if not hasattr(run_metadata, "SerializeToString"):
+    descriptor = getattr(run_metadata, "DESCRIPTOR", None)  # of TensorFlow's own messages, which are recordings too
+    if not isinstance(run_metadata, RunMetadata) and getattr(descriptor, "full_name", None) != "tensorflow.RunMetadata":
         raise TypeError(f"expected a RunMetadata, got a {type(run_metadata).__name__}")
     path = os.fsdecode(path)
     recording = run_metadata.SerializeToString()

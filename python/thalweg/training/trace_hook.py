@@ -80,6 +80,9 @@ class TraceHook(SessionRunHook):
             raise ValueError("TraceHook needs steps, slower_than or failing: which runs are kept?")
         if slower_than is not None and not (isinstance(slower_than, numbers.Real) and slower_than >= 0):
             raise ValueError(f"slower_than must be 0 or more seconds, got {slower_than!r}")
+        for name, number in (("first_step", first_step), ("most", most)):
+            if isinstance(number, bool) or not isinstance(number, numbers.Integral) or number < 0:
+                raise ValueError(f"{name} must be a whole number from 0 on, got {number!r}")
         self._folder, self._slower_than = folder, slower_than
         self._first_step, self._most, self._left, self._step = first_step, most, most, -1
         self._wants_failures, self._context = failing, None
