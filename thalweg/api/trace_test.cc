@@ -7,16 +7,13 @@
 
 #include <fstream>
 #include <string>
-#include <thread>
 
 #include "thalweg/base/test_temporary_directory.h"
 #include "thalweg/thalweg.h"
 
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class TraceApiTest : public testing::Test {
  protected:
