@@ -186,7 +186,8 @@ Status SessionCore::CheckGrowth() {
   if (nodes_at_first_run_ < 0) nodes_at_first_run_ = nodes_at_last_run_ = nodes;
   const int before = std::exchange(nodes_at_last_run_, nodes);
   if (nodes <= nodes_at_first_run_) return OkStatus();
-  const auto grown = [&] { return graph_->NodesOfProgram(nodes_at_first_run_, nodes); };
+  const int at_first_run = nodes_at_first_run_;
+  const auto grown = [&] { return graph_->NodesOfProgram(at_first_run, nodes); };
   const auto what = [&](const Node* first) {
     return StrCat(
         "the graph has grown after the session's first Run, by ", grown().size(),
