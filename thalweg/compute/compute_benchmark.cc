@@ -172,6 +172,36 @@ void GemmRows(Bench& bench) {
   }
 }
 
+// Sums of float; where the processor has instructions of its own, beyond the roof of floats.
+void Bfloat16Rows(Bench& bench) {
+  const int64_t sizes[][3] = {{1024, 1024, 1024}, {2048, 2048, 2048}, {2048, 256, 1024},
+                              {2048, 1024, 256},  {128, 768, 3072},   {1, 768, 3072}};
+  for (const auto& [rows, depth, columns] : sizes) {
+    const int64_t m = rows, k = depth, n = columns;
+    const std::vector<Bfloat16> a(m * k, Bfloat16(0.5f)), b(k * n, Bfloat16(0.25f));
+    std::vector<Bfloat16> c(m * n);
+    const double flops = 2.0 * static_cast<double>(m * n * k);
+    for (const bool ta : {false, true}) {
+      for (const bool tb : {false, true}) {
+        const GemmShape shape = GemmShape::Dense(m, n, k, ta ? Transpose::kYes : Transpose::kNo,
+                                                 tb ? Transpose::kYes : Transpose::kNo);
+        bench.Flops(Label("bfloat16", {m, k, n}) + (ta ? " a^T" : "") + (tb ? " b^T" : ""), flops,
+                    [&] {
+                      Gemm(bench.work(), DType::kBfloat16, shape, a.data(), b.data(), c.data())
+                          .IgnoreError();
+                    });
+      }
+    }
+    const GemmShape shape = GemmShape::Dense(m, n, k);
+    std::vector<float> packed(*PackedSize(bench.work().isa(), DType::kBfloat16, n, k));
+    PackGemm(bench.work(), DType::kBfloat16, shape, b.data(), packed.data()).IgnoreError();
+    bench.Flops(Label("bfloat16", {m, k, n}) + " packed b", flops, [&] {
+      PackedGemm(bench.work(), DType::kBfloat16, shape, a.data(), packed.data(), c.data())
+          .IgnoreError();
+    });
+  }
+}
+
 // Levels of 8 bits; multiplications and additions of integers stand beside the roof of floats.
 void LevelProductRows(Bench& bench) {
   const int64_t sizes[][3] = {{128, 768, 768},  {128, 768, 3072}, {128, 3072, 768},
@@ -577,6 +607,7 @@ int main(int argc, char** argv) {
     if (!only.empty() && only != IsaLevelName(static_cast<IsaLevel>(level))) continue;
     Bench bench(static_cast<IsaLevel>(level), filter);
     GemmRows(bench);
+    Bfloat16Rows(bench);
     LevelProductRows(bench);
     BatchedRows(bench);
     ConvRows(bench);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "thalweg/compute/ew/storage.h"
+#include "thalweg/compute/gemm/bfloat16_product.h"
 #include "thalweg/compute/gemm/gemm_plain.h"
 #include "thalweg/compute/gemm/pack.h"
 #include "thalweg/compute/gemm/product.h"
@@ -165,8 +166,15 @@ Status Widen(Work& work, const StorageType& type, const void* from, int64_t rows
   });
 }
 
+Bfloat16Unit UnitOf(const IsaTable& isa, DType dtype) {
+  return dtype == DType::kBfloat16 ? Bfloat16UnitOf(isa) : Bfloat16Unit::kNone;
+}
+
 Status HalfGemm(Work& work, DType dtype, const GemmShape& s, const void* a, const void* b,
                 const void* packed, void* c, const GemmEpilogue& epilogue) {
+  if (const Bfloat16Unit unit = UnitOf(work.isa(), dtype); unit != Bfloat16Unit::kNone && s.k > 0) {
+    return Bfloat16Gemm(work, unit, s, a, b, packed, c, epilogue);
+  }
   const StorageType type = StorageTypeOf(dtype);
   const bool ta = s.a != Transpose::kNo, tb = s.b != Transpose::kNo;
   const bool bias = epilogue.bias != nullptr, residual = epilogue.residual != nullptr;
@@ -225,8 +233,14 @@ Result<int64_t> PackedSize(const IsaTable& isa, DType dtype, int64_t n, int64_t 
   if (PackedType(dtype) == DType::kInvalid) {
     return Unimplemented("packed matrices of elements of type ", dtype);
   }
-  const int64_t elements = dtype == DType::kDouble ? PackedElements<double>(isa, n, k)
-                                                   : PackedElements<float>(isa, n, k);
+  int64_t elements;
+  if (UnitOf(isa, dtype) != Bfloat16Unit::kNone) {
+    const int64_t bytes = PackedBfloat16Bytes(n, k);
+    elements = bytes < 0 ? bytes : bytes / static_cast<int64_t>(sizeof(float));
+  } else {
+    elements = dtype == DType::kDouble ? PackedElements<double>(isa, n, k)
+                                       : PackedElements<float>(isa, n, k);
+  }
   if (elements < 0) return InvalidArgument("a matrix of ", k, " x ", n, " is too large to pack");
   return elements;
 }
@@ -241,6 +255,7 @@ Status PackGemm(Work& work, DType dtype, const GemmShape& s, const void* b, void
     SetB(s, matrix, &p);
     return PackWhole(work, p, static_cast<double*>(packed));
   }
+  if (UnitOf(work.isa(), dtype) != Bfloat16Unit::kNone) return PackBfloat16(work, s, b, packed);
   const bool half = dtype != DType::kFloat;
   Scratch<float> wide(work, half ? s.n * s.k : 0);
   if (!wide) return OutOfScratch();

@@ -9,7 +9,8 @@
 // (wrapping), complex64, complex128 (blocked loops). Any other is Unimplemented. Sizes: m, n, k >=
 // 0; k == 0 gives zeros (plus the epilogue). c must not overlap a, b or the epilogue's inputs,
 // except that residual may be c itself. Bits do not depend on the number of threads; they are the
-// same at kAvx2 and kAvx512.
+// same at kAvx2 and kAvx512, but for bfloat16 by AMX or AVX512_BF16, which takes numbers below
+// 2^-126 for zeros (bfloat16_product.h).
 // Ownership: operands are the caller's; what PackGemm has written is good for one instruction set
 // level.
 // Threads: any, each with its own Work.
@@ -54,9 +55,9 @@ Status Gemm(Work& work, DType dtype, const GemmShape& shape, const void* a, cons
 //   RETURN_IF_ERROR(PackGemm(work, dtype, shape, b, packed));             // m and a's part unused
 //   RETURN_IF_ERROR(PackedGemm(work, dtype, shape, a, packed, c));        // b's part unused
 //
-// half and bfloat16 are packed as float. PackedGemm has Gemm's bits, but where Gemm goes other
-// ways: n == 1, and few rows against a transposed b. kInvalid and Unimplemented: the type does not
-// pack.
+// half and bfloat16 are packed as float, or bfloat16 as it is, in as many floats as that takes.
+// PackedGemm has Gemm's bits, but where Gemm goes other ways: n == 1, and few rows against a
+// transposed b. kInvalid and Unimplemented: the type does not pack.
 DType PackedType(DType dtype);
 Result<int64_t> PackedSize(const IsaTable& isa, DType dtype, int64_t n, int64_t k);
 Status PackGemm(Work& work, DType dtype, const GemmShape& shape, const void* b, void* packed);

@@ -5,8 +5,12 @@
 
 #include <cmath>
 #include <complex>
+#include <cstring>
+#include <limits>
 #include <vector>
 
+#include "thalweg/compute/gemm/bfloat16_product.h"
+#include "thalweg/compute/isa/components.h"
 #include "thalweg/compute/test_work.h"
 
 namespace thalweg::compute {
@@ -140,6 +144,120 @@ TEST(GemmTest, HalfTypesAreComputedInFloat) {
   CheckReal<Bfloat16>(BestIsaLevel(), 1, GemmShape::Dense(5, 9, 40, kYes, kNo), 1e-1);
 }
 
+// The units of the processor, whichever it has.
+std::vector<Bfloat16Unit> TestUnits() {
+  std::vector<Bfloat16Unit> units;
+  const Bfloat16Unit best = Bfloat16UnitOf(GetIsaTable(BestIsaLevel()));
+  for (Bfloat16Unit unit : {Bfloat16Unit::kPairs, Bfloat16Unit::kTiles}) {
+    if (unit <= best) units.push_back(unit);
+  }
+  return units;
+}
+
+// Against sums of double: a rounding of the result, and those of the float sums.
+void CheckBfloat16(Bfloat16Unit unit, const GemmShape& shape, bool epilogue) {
+  Case<Bfloat16> t(shape);
+  const std::vector<Bfloat16> bias = RandomValues<Bfloat16>(shape.n, -1, 1, 9), before = t.c;
+  const GemmEpilogue with{bias.data(), t.c.data(), true};
+  TestWork work(BestIsaLevel(), 2);
+  ASSERT_TRUE(Bfloat16Gemm(work, unit, shape, t.a.data(), t.b.data(), nullptr, t.c.data(),
+                           epilogue ? with : GemmEpilogue{})
+                  .ok());
+  for (int64_t i = 0; i < shape.m; ++i) {
+    for (int64_t j = 0; j < shape.c_stride; ++j) {
+      const auto at = static_cast<size_t>(i * shape.c_stride + j);
+      if (j >= shape.n) {
+        ASSERT_EQ(ToDouble(t.c[at]), ToDouble(before[at])) << "wrote into the gap between rows";
+        continue;
+      }
+      double sum = t.Expected<double>(i, j);
+      if (epilogue) sum += ToDouble(bias[static_cast<size_t>(j)]) + ToDouble(before[at]);
+      if (epilogue && sum < 0) sum = 0;
+      ASSERT_NEAR(ToDouble(t.c[at]), sum,
+                  std::abs(sum) / 256 + 1e-6 * std::sqrt(static_cast<double>(shape.k)))
+          << "unit " << static_cast<int>(unit) << " m=" << shape.m << " n=" << shape.n
+          << " k=" << shape.k << " at " << i << "," << j << " ta=" << (shape.a == kYes)
+          << " tb=" << (shape.b == kYes);
+    }
+  }
+}
+
+TEST(Bfloat16GemmTest, AgreesWithSumsOfDoubleRoundedOnce) {
+  const int64_t sizes[][3] = {{1, 1, 1},   {1, 50, 33},   {50, 1, 31},    {16, 16, 32},
+                              {17, 33, 2}, {33, 17, 65},  {32, 32, 64},   {5, 33, 300},
+                              {29, 90, 1}, {15, 47, 127}, {70, 40, 2100}, {270, 550, 40}};
+  for (Bfloat16Unit unit : TestUnits()) {
+    for (const auto& s : sizes) {
+      for (Transpose a : {kNo, kYes}) {
+        for (Transpose b : {kNo, kYes}) {
+          GemmShape shape = GemmShape::Dense(s[0], s[1], s[2], a, b);
+          CheckBfloat16(unit, shape, false);
+          shape.a_stride += 3;
+          shape.b_stride += 5;
+          shape.c_stride += 7;
+          CheckBfloat16(unit, shape, true);
+        }
+      }
+    }
+  }
+}
+
+TEST(Bfloat16GemmTest, SameBitsForEveryThreadCount) {
+  const GemmShape shape = GemmShape::Dense(300, 1040, 1100, kYes, kYes);
+  Case<Bfloat16> t(shape);
+  for (Bfloat16Unit unit : TestUnits()) {
+    std::vector<std::vector<Bfloat16>> results;
+    for (int threads : {1, 3}) {
+      TestWork work(BestIsaLevel(), threads);
+      ASSERT_TRUE(
+          Bfloat16Gemm(work, unit, shape, t.a.data(), t.b.data(), nullptr, t.c.data(), {}).ok());
+      results.push_back(t.c);
+    }
+    EXPECT_EQ(std::memcmp(results[0].data(), results[1].data(), 2 * results[0].size()), 0);
+  }
+}
+
+TEST(Bfloat16GemmTest, InfinityAndNotANumberStayInTheirRowsAndSmallestNumbersAreZeros) {
+  const GemmShape shape = GemmShape::Dense(3, 20, 5);
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (Bfloat16Unit unit : TestUnits()) {
+    std::vector<Bfloat16> a(15, Bfloat16(1.0f)), b(100, Bfloat16(1.0f)), c(60);
+    a[1] = Bfloat16(kInf);
+    a[7] = Bfloat16(std::nanf(""));
+    for (int i = 10; i < 15; ++i) a[i] = Bfloat16(1e-39f);
+    TestWork work;
+    ASSERT_TRUE(
+        Bfloat16Gemm(work, unit, shape, a.data(), b.data(), nullptr, c.data(), {.relu = true})
+            .ok());
+    for (int j = 0; j < 20; ++j) {
+      EXPECT_EQ(static_cast<float>(c[j]), kInf);
+      EXPECT_TRUE(std::isnan(static_cast<float>(c[20 + j])));
+      EXPECT_EQ(static_cast<float>(c[40 + j]), 0.0f);
+    }
+  }
+}
+
+TEST(Bfloat16GemmTest, RefusedScratchAndCancelAreErrors) {
+  Case<Bfloat16> t(GemmShape::Dense(64, 64, 64));
+  for (Bfloat16Unit unit : TestUnits()) {
+    TestWork work;
+    const auto run = [&] {
+      return Bfloat16Gemm(work, unit, t.shape, t.a.data(), t.b.data(), nullptr, t.c.data(), {})
+          .code();
+    };
+    work.refuse_scratch = true;
+    EXPECT_EQ(run(), Code::kResourceExhausted);
+    work.refuse_scratch = false;
+    work.cancel = true;
+    EXPECT_EQ(run(), Code::kCancelled);
+  }
+}
+
+TEST(Bfloat16GemmTest, StrictTablesAndLowerLevelsHaveNoUnit) {
+  EXPECT_EQ(Bfloat16UnitOf(GetStrictIsaTable(BestIsaLevel())), Bfloat16Unit::kNone);
+  EXPECT_EQ(Bfloat16UnitOf(GetIsaTable(IsaLevel::kAvx2)), Bfloat16Unit::kNone);
+}
+
 TEST(GemmTest, IntegersWrap) {
   const GemmShape shape = GemmShape::Dense(4, 6, 9, kYes, kYes);
   Case<int64_t> t(shape, 2000000000.0);
@@ -240,7 +358,10 @@ TEST(PackedGemmTest, AgreesWithGemm) {
     }
   }
   CheckPacked<Half>(BestIsaLevel(), GemmShape::Dense(5, 40, 30));
-  CheckPacked<Bfloat16>(BestIsaLevel(), GemmShape::Dense(5, 40, 30, kYes, kYes));
+  for (IsaLevel level : TestLevels()) {
+    CheckPacked<Bfloat16>(level, GemmShape::Dense(5, 40, 30, kYes, kYes));
+    CheckPacked<Bfloat16>(level, GemmShape::Dense(70, 131, 2050, kNo, kYes));
+  }
 }
 
 TEST(PackedGemmTest, TypesThatDoNotPackAndSizesThatOverflow) {
