@@ -10,7 +10,8 @@
 //
 // Layouts: the filter is [rows, columns, in, out]; images are [batch, rows, columns, channels], or,
 // with channels_first, [batch, channels, rows, columns], which costs a transposed copy of each
-// image operand. Types: float, double; half and bfloat16 through float; int32 by plain loops
+// image operand. Types: float, double; half and bfloat16 through float (bfloat16 of single
+// pixels: as Gemm); int32 by plain loops
 // (wrapping). Empty sizes are fine: sums over nothing are zero. Bits do not depend on the number of
 // threads. The epilogue has GemmEpilogue's meaning, n being out_channels; its residual has the
 // output's layout and must be null with channels_first or groups. With groups, the filter is [rows,
