@@ -10,6 +10,7 @@
 #include "thalweg/compute/conv/conv2d_float.h"
 #include "thalweg/compute/conv/conv2d_plain.h"
 #include "thalweg/compute/conv/packed_filter.h"
+#include "thalweg/compute/gemm/bfloat16_product.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/compute/move/transpose_matrix.h"
 
@@ -160,6 +161,35 @@ Status RunHalf(Work& work, Form form, const Conv2DShape& s, const Operands& o,
   return OkStatus();
 }
 
+// Whether every pixel of the output sees one of the input, its own.
+bool SeesOwnPixel(const Window& w) {
+  return w.size == 1 && w.stride == 1 && w.pad_before == 0 && w.output == w.input;
+}
+
+// Convolutions that are matrix products, by the processor's own instructions where it has them.
+Status RunBfloat16(Work& work, Form form, const Conv2DShape& s, const Operands& o,
+                   const GemmEpilogue& epilogue) {
+  const bool product = !s.channels_first && SeesOwnPixel(s.rows) && SeesOwnPixel(s.columns);
+  if (!product || Bfloat16UnitOf(work.isa()) == Bfloat16Unit::kNone) {
+    return RunHalf<Bfloat16>(work, form, s, o, epilogue);
+  }
+  const int64_t pixels = s.batch * s.OutPixels(), in = s.in_channels, out = s.out_channels;
+  switch (form) {
+    case Form::kForward:
+      return Gemm(work, DType::kBfloat16, GemmShape::Dense(pixels, out, in), o.input, o.filter,
+                  o.output, epilogue);
+    case Form::kBackwardInput:
+      return Gemm(work, DType::kBfloat16,
+                  GemmShape::Dense(pixels, in, out, Transpose::kNo, Transpose::kYes), o.output,
+                  o.filter, o.input);
+    case Form::kBackwardFilter:
+      return Gemm(work, DType::kBfloat16,
+                  GemmShape::Dense(in, out, pixels, Transpose::kYes, Transpose::kNo), o.input,
+                  o.output, o.filter);
+  }
+  return OkStatus();
+}
+
 Status RunDense(Work& work, DType dtype, Form form, const Conv2DShape& shape,
                 const Operands& operands, const GemmEpilogue& epilogue) {
   switch (dtype) {
@@ -172,7 +202,7 @@ Status RunDense(Work& work, DType dtype, Form form, const Conv2DShape& shape,
     case DType::kHalf:
       return RunHalf<Half>(work, form, shape, operands, epilogue);
     case DType::kBfloat16:
-      return RunHalf<Bfloat16>(work, form, shape, operands, epilogue);
+      return RunBfloat16(work, form, shape, operands, epilogue);
     default:
       return Unimplemented("convolution of elements of type ", dtype);
   }

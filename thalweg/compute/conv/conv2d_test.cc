@@ -138,6 +138,19 @@ TEST(Conv2DTest, HalfTypesAndIntegers) {
   }
 }
 
+// Which are products: all three are rounded once, whoever computes them.
+TEST(Conv2DTest, OfSinglePixelsInBfloat16) {
+  for (IsaLevel level : TestLevels()) {
+    for (const int64_t in : {1, 4, 70}) {
+      for (const int64_t out : {1, 9, 64}) {
+        CheckAll<Bfloat16>(level, {3, 5, 7, in, 1, 1, out, 1, 1, 1, 1, Padding::kSame}, false,
+                           0.08);
+      }
+    }
+    CheckAll<Bfloat16>(level, {1, 8, 9, 4, 1, 1, 5, 2, 2, 1, 1, Padding::kSame}, false, 0.08);
+  }
+}
+
 TEST(Conv2DTest, SameBitsForEveryThreadCountAndAtBothFmaLevels) {
   const Conv2DShape s = MakeShape({5, 14, 13, 37, 3, 3, 41, 1, 1, 1, 1, Padding::kSame});
   const auto x = RandomValues(s.batch * s.InPixels() * s.in_channels);

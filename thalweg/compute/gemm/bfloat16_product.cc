@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 
+#include "thalweg/compute/inline_work.h"
 #include "thalweg/compute/isa/components.h"
 
 #define THALWEG_AVX512 gnu::target("avx512f,avx512bw,avx512dq,avx512vl")
@@ -28,6 +29,7 @@ constexpr int64_t kSums = kGroup * kGroup;  // of two groups
 constexpr int64_t kDepthSteps = 32;         // of one pass: two groups stay in the caches
 constexpr int64_t kRowGroups = 8;           // of one shard
 constexpr int64_t kColumnGroups = 16;       // whose sums stay in the second-level cache
+constexpr int64_t kManyShards = 4;          // keep threads busy
 constexpr int64_t kGroupsTogether = 4;      // are packed side by side
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -248,10 +250,42 @@ class TileSetting {
       _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from)), 16));
 }
 
+[[THALWEG_AVX512, gnu::always_inline]] inline __m512 BelowZeroIsZero(__m512 v) {
+  const __mmask16 below = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_LT_OQ);
+  return _mm512_mask_mov_ps(v, below, _mm512_setzero_ps());
+}
+
+// The same as Finish where there are all columns: whole lines at once.
+[[THALWEG_PAIRS]] void FinishLines(const float* sums, int64_t rows, const uint16_t* bias,
+                                   const uint16_t* residual, bool relu, int64_t stride,
+                                   uint16_t* c) {
+  constexpr __mmask16 kAll = 0xffff;
+  const __m512 zero = _mm512_setzero_ps();
+  const __m512 term0 = bias != nullptr ? Widen(kAll, bias) : zero;
+  const __m512 term1 = bias != nullptr ? Widen(kAll, bias + 16) : zero;
+  for (int64_t r = 0; r < rows; ++r, sums += kGroup, c += stride) {
+    __m512 v0 = _mm512_loadu_ps(sums), v1 = _mm512_loadu_ps(sums + 16);
+    if (bias != nullptr) {
+      v0 = _mm512_add_ps(v0, term0);
+      v1 = _mm512_add_ps(v1, term1);
+    }
+    if (residual != nullptr) {
+      v0 = _mm512_add_ps(v0, Widen(kAll, residual + r * stride));
+      v1 = _mm512_add_ps(v1, Widen(kAll, residual + r * stride + 16));
+    }
+    if (relu) {
+      v0 = BelowZeroIsZero(v0);
+      v1 = BelowZeroIsZero(v1);
+    }
+    _mm512_storeu_si512(c, (__m512i)_mm512_cvtne2ps_pbh(v1, v0));
+  }
+}
+
 // rows x columns of the sums of two groups become elements of c.
 [[THALWEG_PAIRS]] void Finish(const float* sums, int64_t rows, int64_t columns,
                               const uint16_t* bias, const uint16_t* residual, bool relu,
                               int64_t stride, uint16_t* c) {
+  if (columns == kGroup) return FinishLines(sums, rows, bias, residual, relu, stride, c);
   for (int64_t first = 0; first < columns; first += 16) {
     const int64_t count = std::min<int64_t>(16, columns - first);
     const auto mask = static_cast<__mmask16>(0xffff >> (16 - count));
@@ -261,10 +295,7 @@ class TileSetting {
       __m512 v = _mm512_loadu_ps(sums + r * kGroup + first);
       if (bias != nullptr) v = _mm512_add_ps(v, term);
       if (residual != nullptr) v = _mm512_add_ps(v, Widen(mask, residual + at));
-      if (relu) {
-        const __mmask16 below = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_LT_OQ);
-        v = _mm512_mask_mov_ps(v, below, _mm512_setzero_ps());
-      }
+      if (relu) v = BelowZeroIsZero(v);
       _mm256_mask_storeu_epi16(c + at, mask, (__m256i)_mm512_cvtneps_pbh(v));
     }
   }
@@ -274,14 +305,15 @@ class TileSetting {
 struct Product {
   const GemmShape& s;
   const SumsFn (&sum)[2][2];
-  const uint16_t *a, *b;
+  const uint16_t* b;
   uint16_t* c;
   const GemmEpilogue& epilogue;
   int64_t steps;
 
-  // The groups [row, row_end) of a times [column, column_end) of b, of which at most kRowGroups and
-  // kColumnGroups. `sums` has room for those of all pairs, or of one where there is one pass.
-  void Multiply(int64_t row, int64_t row_end, int64_t column, int64_t column_end,
+  // The groups [row, row_end) of a, packed, times [column, column_end) of b, of which at most
+  // kRowGroups and kColumnGroups. `sums` has room for those of all pairs, or of one where there is
+  // one pass.
+  void Multiply(const uint16_t* a, int64_t row, int64_t row_end, int64_t column, int64_t column_end,
                 float* sums) const {
     for (int64_t step = 0; step < steps; step += kDepthSteps) {
       const int64_t end = std::min(step + kDepthSteps, steps);
@@ -291,11 +323,15 @@ struct Product {
           const int64_t rows = std::min(kGroup, s.m - i * kGroup), a_blocks = rows > 16 ? 2 : 1;
           float* const to =
               steps <= kDepthSteps ? sums : sums + ((i - row) * kColumnGroups + j - column) * kSums;
+          const int64_t at = i * kGroup * s.c_stride + j * kGroup;
+          // What is written after these sums comes while they are made.
+          for (int64_t r = 0; r < rows && end == steps; ++r) {
+            __builtin_prefetch(c + at + r * s.c_stride, 1);
+          }
           sum[a_blocks - 1][b_blocks - 1](
-              end - step, a + i * kGroup * steps * kStep + step * a_blocks * kBlock,
+              end - step, a + (i - row) * kGroup * steps * kStep + step * a_blocks * kBlock,
               b + j * kGroup * steps * kStep + step * b_blocks * kBlock, step > 0, to);
           if (end < steps) continue;
-          const int64_t at = i * kGroup * s.c_stride + j * kGroup;
           const auto* bias = static_cast<const uint16_t*>(epilogue.bias);
           const auto* residual = static_cast<const uint16_t*>(epilogue.residual);
           Finish(to, rows, columns, bias != nullptr ? bias + j * kGroup : nullptr,
@@ -336,31 +372,50 @@ Status PackBfloat16(Work& work, const GemmShape& s, const void* b, void* packed)
 
 Status Bfloat16Gemm(Work& work, Bfloat16Unit unit, const GemmShape& s, const void* a, const void* b,
                     const void* packed, void* c, const GemmEpilogue& epilogue) {
-  const int64_t a_size = PackedElements(s.m, s.k), b_size = PackedElements(s.n, s.k);
+  const bool together = s.a == Transpose::kNo;
+  const int64_t row_groups = CeilDiv(s.m, kGroup), column_groups = CeilDiv(s.n, kGroup);
+  const int64_t down = CeilDiv(row_groups, kRowGroups);
+  // Few rows are cut by columns, too, and packed beforehand; else each shard packs its own.
+  const int64_t wide = down >= kManyShards ? column_groups : kColumnGroups;
+  const int64_t across = CeilDiv(column_groups, wide);
+  const int64_t a_size = PackedElements(across > 1 ? s.m : std::min(s.m, kRowGroups * kGroup), s.k);
+  const int64_t b_size = PackedElements(s.n, s.k);
   if (a_size < 0 || b_size < 0) return OutOfScratch();
-  Scratch<uint16_t> a_packed(work, a_size), b_packed(work, packed != nullptr ? 0 : b_size);
-  if (!a_packed || !b_packed) return OutOfScratch();
-  const Vectors rows{static_cast<const uint16_t*>(a), s.a_stride, s.a == Transpose::kNo, s.m, s.k};
-  RETURN_IF_ERROR(Pack<false>(work, rows, a_packed.get()));
+  Scratch<uint16_t> a_whole(work, across > 1 ? a_size : 0);
+  Scratch<uint16_t> b_packed(work, packed != nullptr ? 0 : b_size);
+  if (!a_whole || !b_packed) return OutOfScratch();
+  const auto* rows = static_cast<const uint16_t*>(a);
+  if (across > 1) {
+    RETURN_IF_ERROR(Pack<false>(work, {rows, s.a_stride, together, s.m, s.k}, a_whole.get()));
+  }
   if (packed == nullptr) RETURN_IF_ERROR(PackBfloat16(work, s, b, b_packed.get()));
   const Product product{s,
                         unit == Bfloat16Unit::kTiles ? kSumTiles : kSumPairs,
-                        a_packed.get(),
                         packed != nullptr ? static_cast<const uint16_t*>(packed) : b_packed.get(),
                         static_cast<uint16_t*>(c),
                         epilogue,
                         CeilDiv(s.k, kStep)};
-  const int64_t row_groups = CeilDiv(s.m, kGroup), column_groups = CeilDiv(s.n, kGroup);
-  const int64_t across = CeilDiv(column_groups, kColumnGroups);
-  return ForShards(work, CeilDiv(row_groups, kRowGroups) * across, [&](int64_t shard) {
-    const int64_t row = shard / across * kRowGroups, column = shard % across * kColumnGroups;
+  return ForShards(work, down * across, [&](int64_t shard) {
+    const int64_t row = shard / across * kRowGroups, first = shard % across * wide;
     const int64_t row_end = std::min(row + kRowGroups, row_groups);
-    const int64_t column_end = std::min(column + kColumnGroups, column_groups);
+    const int64_t last = std::min(first + wide, column_groups);
     const bool one_pass = product.steps <= kDepthSteps;
+    Scratch<uint16_t> a_own(work, across > 1 ? 0 : a_size);
     Scratch<float> sums(work, one_pass ? kSums : (row_end - row) * kColumnGroups * kSums);
-    if (!sums) return false;
+    if (!a_own || !sums) return false;
+    const uint16_t* a_packed = a_own.get();
+    if (across > 1) a_packed = a_whole.get() + row * kGroup * product.steps * kStep;
+    if (across == 1) {
+      InlineWork inner(work);
+      const Vectors own{rows + row * kGroup * (together ? s.a_stride : 1), s.a_stride, together,
+                        std::min(s.m - row * kGroup, kRowGroups * kGroup), s.k};
+      if (!Pack<false>(inner, own, a_own.get()).ok()) return true;  // cancelled
+    }
     const TileSetting setting(unit);
-    product.Multiply(row, row_end, column, column_end, sums.get());
+    for (int64_t column = first; column < last && !work.cancelled(); column += kColumnGroups) {
+      product.Multiply(a_packed, row, row_end, column, std::min(column + kColumnGroups, last),
+                       sums.get());
+    }
     return true;
   });
 }

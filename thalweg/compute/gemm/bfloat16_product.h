@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of bfloat16 by the processor's own instructions: tiles (AMX), or dot products of pairs
-// (AVX512_BF16). Private to compute/gemm.
+// (AVX512_BF16). Private to compute/gemm and compute/conv.
 //
 //   const Bfloat16Unit unit = Bfloat16UnitOf(work.isa());
-//   if (unit != Bfloat16Unit::kNone) return Bfloat16Gemm(work, unit, shape, a, b, packed, c, {});
+//   if (unit != Bfloat16Unit::kNone) return Bfloat16Gemm(work, unit, shape, a, b, nullptr, c, {});
 //
 // Sums are of float and rounded once, to nearest even; a residual and a bias are added before. Both
 // units take numbers below 2^-126 for zeros, in operands and in sums. NaN and infinities are kept.
