@@ -267,6 +267,10 @@ TEST_F(ServerTest, AProgramInCppRecordsItsSteps) {
             0U);
 }
 
+TEST(RecordingTest, OfNobodyIsAnError) {
+  EXPECT_THAT(tw::Recording::Of("grpc://127.0.0.1:1").status().message(), HasSubstr("127.0.0.1:1"));
+}
+
 TEST_F(ServerTest, TellsItsDevices) {
   const OwnedMessage request(pb::ListDevicesRequest::Descriptor());
   const Result<OwnedMessage> response =

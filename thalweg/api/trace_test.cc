@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces from C++: a step of this process, files of it, steps of a server recorded from outside.
+// Traces from C++: a step of this process, files of it.
 #include "thalweg/api/trace.h"
 
 #include <gmock/gmock.h>
@@ -53,10 +53,6 @@ TEST_F(TraceApiTest, AStepIsRecordedPackedAndToldOf) {
 TEST_F(TraceApiTest, AStepThatFailsIsAnError) {
   tw::Session session = tw::Session::Create(graph_).OrThrow();
   EXPECT_THAT(tw::RunTraced(session, {}, {y_}).status().message(), HasSubstr("'x'"));
-}
-
-TEST_F(TraceApiTest, ARecordingOfNobodyIsAnError) {
-  EXPECT_THAT(tw::Recording::Of("grpc://127.0.0.1:1").status().message(), HasSubstr("127.0.0.1:1"));
 }
 
 }  // namespace
