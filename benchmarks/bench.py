@@ -35,11 +35,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 
 
+UNITS = {"amx_bf16": "AMX", "avx512_bf16": "AVX512_BF16", "avx512_vnni": "AVX512_VNNI"}  # the best first
+
+
 def machine():
+    """A line that tells machines apart, and the level of instructions. Processors of one name differ in what they have for products of few bits."""
     with open("/proc/cpuinfo") as f:
         info = f.read()
     model = next((l.split(":")[1].strip() for l in info.splitlines() if l.startswith("model name")), "unknown CPU")
-    isa = next((name for name in ("avx512f", "avx2", "sse4_2") if name in info.split()), "base")
+    words = set(info.split())
+    model += next((f" with {unit}" for flag, unit in UNITS.items() if flag in words), "")
+    isa = next((name for name in ("avx512f", "avx2", "sse4_2") if name in words), "base")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     line = f"{model}, {len(os.sched_getaffinity(0))} cores, {memory:.0f} GiB, Linux {platform.release()}"
     return line, {"avx512f": "avx512", "sse4_2": "sse4"}.get(isa, isa)

@@ -81,6 +81,8 @@ ROWS = [
     Row("lstm_dynamic", 1, [PYTHON], [TF, TORCH]),
     Row("lstm_pair", 1, ours("unrolled", "dynamic"), []),
     Row("transformer", 1, [PYTHON], ALL),
+    Row("transformer_bf16", 1, [PYTHON], ALL),
+    Row("resnet50_train_bf16", 1, [PYTHON], [*ALL, TORCH_LAST]),
     Row("widedeep", 1, [PYTHON], ALL),
     Row("sparse_update_1g", 10000, [PYTHON], []),
     Row("sparse_update_16g", 10000, [PYTHON], []),
