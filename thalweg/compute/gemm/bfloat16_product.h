@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of bfloat16 by the processor's own instructions: tiles (AMX), or dot products of pairs
-// (AVX512_BF16). Private to compute/gemm and compute/conv.
+// Products of bfloat16 by the processor's own instructions (bfloat16_blocks.h, which says what
+// becomes of the smallest numbers). Private to compute/gemm.
 //
 //   const Bfloat16Unit unit = Bfloat16UnitOf(work.isa());
 //   if (unit != Bfloat16Unit::kNone) return Bfloat16Gemm(work, unit, shape, a, b, nullptr, c, {});
 //
-// Sums are of float and rounded once, to nearest even; a residual and a bias are added before. Both
-// units take numbers below 2^-126 for zeros, in operands and in sums. NaN and infinities are kept.
-// The order of a sum depends on the unit and on the shape alone; the units differ in it.
+// Sums are of float and rounded once, to nearest even; a residual and a bias are added before. The
+// order of a sum depends on the unit and on the shape alone.
 // Ownership: operands are the caller's; a packed b is good for both units.
 // Threads: any, each with its own Work. Tiles are configured and released inside of a shard.
 // Errors: those of work.h.
@@ -15,15 +14,10 @@
 
 #include <cstdint>
 
+#include "thalweg/compute/gemm/bfloat16_blocks.h"
 #include "thalweg/compute/gemm/gemm.h"
 
 namespace thalweg::compute {
-
-enum class Bfloat16Unit : uint8_t { kNone, kPairs, kTiles };
-
-// The best of the processor, once the system has permitted tiles; of the highest level alone, and
-// none for strict tables (isa/components.h), whose bits are those of AVX2.
-Bfloat16Unit Bfloat16UnitOf(const IsaTable& isa);
 
 // Bytes of a packed b; -1 where they overflow.
 int64_t PackedBfloat16Bytes(int64_t n, int64_t k);
