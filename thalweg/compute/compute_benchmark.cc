@@ -246,7 +246,9 @@ void BatchedRows(Bench& bench) {
   });
 }
 
-void ConvRows(Bench& bench) {
+template <class T>
+void ConvRows(Bench& bench, const char* kind) {
+  constexpr DType kType = kDTypeOf<T>;
   // size, in, filter, stride, out
   const int64_t layers[][5] = {{224, 3, 7, 2, 64},    {56, 64, 1, 1, 256},  {56, 64, 3, 1, 64},
                                {56, 128, 3, 2, 128},  {28, 256, 3, 1, 256}, {14, 256, 3, 1, 256},
@@ -255,20 +257,18 @@ void ConvRows(Bench& bench) {
   for (const auto& [size, in, filter, stride, out] : layers) {
     const Window w = *MakeWindow(size, filter, stride, 1, Padding::kSame);
     const Conv2DShape s{batch, w, w, in, out};
-    std::vector<float> x(batch * s.InPixels() * in, 0.5f), f(s.Taps() * in * out, 0.25f),
+    std::vector<T> x(batch * s.InPixels() * in, T(0.5f)), f(s.Taps() * in * out, T(0.25f)),
         y(batch * s.OutPixels() * out);
     const double flops = 2.0 * static_cast<double>(batch * s.OutPixels() * s.Taps() * in * out);
-    const std::string name = Label("conv", {size, in, filter, stride, out});
+    const std::string name = Label(kind, {size, in, filter, stride, out});
     bench.Flops(name + " forward", flops, [&] {
-      Conv2D(bench.work(), DType::kFloat, s, x.data(), f.data(), y.data()).IgnoreError();
+      Conv2D(bench.work(), kType, s, x.data(), f.data(), y.data()).IgnoreError();
     });
     bench.Flops(name + " backward input", flops, [&] {
-      Conv2DBackwardInput(bench.work(), DType::kFloat, s, f.data(), y.data(), x.data())
-          .IgnoreError();
+      Conv2DBackwardInput(bench.work(), kType, s, f.data(), y.data(), x.data()).IgnoreError();
     });
     bench.Flops(name + " backward filter", flops, [&] {
-      Conv2DBackwardFilter(bench.work(), DType::kFloat, s, x.data(), y.data(), f.data())
-          .IgnoreError();
+      Conv2DBackwardFilter(bench.work(), kType, s, x.data(), y.data(), f.data()).IgnoreError();
     });
   }
 }
@@ -610,7 +610,8 @@ int main(int argc, char** argv) {
     Bfloat16Rows(bench);
     LevelProductRows(bench);
     BatchedRows(bench);
-    ConvRows(bench);
+    ConvRows<float>(bench, "conv");
+    ConvRows<thalweg::Bfloat16>(bench, "bfloat16 conv");
     ResnetRows(bench);
     ElementwiseRows(bench);
     ChainRows(bench);

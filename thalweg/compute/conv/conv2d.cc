@@ -6,11 +6,11 @@
 #include <type_traits>
 
 #include "thalweg/base/str_cat.h"
+#include "thalweg/compute/conv/conv2d_bfloat16.h"
 #include "thalweg/compute/conv/conv2d_component.h"
 #include "thalweg/compute/conv/conv2d_float.h"
 #include "thalweg/compute/conv/conv2d_plain.h"
 #include "thalweg/compute/conv/packed_filter.h"
-#include "thalweg/compute/gemm/bfloat16_product.h"
 #include "thalweg/compute/move/strided_copy.h"
 #include "thalweg/compute/move/transpose_matrix.h"
 
@@ -166,26 +166,33 @@ bool SeesOwnPixel(const Window& w) {
   return w.size == 1 && w.stride == 1 && w.pad_before == 0 && w.output == w.input;
 }
 
-// Convolutions that are matrix products, by the processor's own instructions where it has them.
+// By the processor's own instructions where it has them: as a product of matrices, or over what
+// windows see.
 Status RunBfloat16(Work& work, Form form, const Conv2DShape& s, const Operands& o,
                    const GemmEpilogue& epilogue) {
-  const bool product = !s.channels_first && SeesOwnPixel(s.rows) && SeesOwnPixel(s.columns);
-  if (!product || Bfloat16UnitOf(work.isa()) == Bfloat16Unit::kNone) {
+  const Bfloat16Unit unit = Bfloat16UnitOf(work.isa());
+  const bool product = SeesOwnPixel(s.rows) && SeesOwnPixel(s.columns);
+  if (unit == Bfloat16Unit::kNone || s.channels_first ||
+      (!product && !IsForBfloat16Blocks(unit, s))) {
     return RunHalf<Bfloat16>(work, form, s, o, epilogue);
   }
   const int64_t pixels = s.batch * s.OutPixels(), in = s.in_channels, out = s.out_channels;
+  constexpr auto kNo = Transpose::kNo, kYes = Transpose::kYes;
+  const auto multiply = [&](const GemmShape& shape, const void* a, const void* b, void* c) {
+    return Gemm(work, DType::kBfloat16, shape, a, b, c, epilogue);
+  };
   switch (form) {
     case Form::kForward:
-      return Gemm(work, DType::kBfloat16, GemmShape::Dense(pixels, out, in), o.input, o.filter,
-                  o.output, epilogue);
+      return product ? multiply(GemmShape::Dense(pixels, out, in), o.input, o.filter, o.output)
+                     : Bfloat16ConvForward(work, unit, s, o.input, o.filter, o.output, epilogue);
     case Form::kBackwardInput:
-      return Gemm(work, DType::kBfloat16,
-                  GemmShape::Dense(pixels, in, out, Transpose::kNo, Transpose::kYes), o.output,
-                  o.filter, o.input);
+      return product ? multiply(GemmShape::Dense(pixels, in, out, kNo, kYes), o.output, o.filter,
+                                o.input)
+                     : Bfloat16ConvBackwardInput(work, unit, s, o.filter, o.output, o.input);
     case Form::kBackwardFilter:
-      return Gemm(work, DType::kBfloat16,
-                  GemmShape::Dense(in, out, pixels, Transpose::kYes, Transpose::kNo), o.input,
-                  o.output, o.filter);
+      return product ? multiply(GemmShape::Dense(in, out, pixels, kYes, kNo), o.input, o.output,
+                                o.filter)
+                     : Bfloat16ConvBackwardFilter(work, unit, s, o.input, o.output, o.filter);
   }
   return OkStatus();
 }

@@ -10,13 +10,13 @@
 //
 // Layouts: the filter is [rows, columns, in, out]; images are [batch, rows, columns, channels], or,
 // with channels_first, [batch, channels, rows, columns], which costs a transposed copy of each
-// image operand. Types: float, double; half and bfloat16 through float (bfloat16 of single pixels:
-// as Gemm); int32 by plain loops (wrapping). Empty sizes are fine: sums over nothing are zero. Bits
-// do not depend on the number of threads. The epilogue has GemmEpilogue's meaning, n being
-// out_channels; its residual has the output's layout and must be null with channels_first or
-// groups. With groups, the filter is [rows, columns, in / groups, out] and part g of the input's
-// channels makes part g of the output's. With plans, float convolutions may be oneDNN's
-// (conv_plans.h): other bits, but still the same for any number of threads.
+// image operand. Types: float, double; half and bfloat16 through float (bfloat16 by AMX or
+// AVX512_BF16 where conv2d_bfloat16.h has a way); int32 by plain loops (wrapping). Empty sizes are
+// fine: sums over nothing are zero. Bits do not depend on the number of threads. The epilogue has
+// GemmEpilogue's meaning, n being out_channels; its residual has the output's layout and must be
+// null with channels_first or groups. With groups, the filter is [rows, columns, in / groups, out]
+// and part g of the input's channels makes part g of the output's. With plans, float convolutions
+// may be oneDNN's (conv_plans.h): other bits, but still the same for any number of threads.
 // Ownership: operands are the caller's; a keeper and plans outlive the call and keep what they are
 // given.
 // Threads: any, each with its own Work; plans lock for themselves, a keeper is of one call.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "thalweg/compute/gemm/bfloat16_product.h"
+#include "thalweg/compute/gemm/test_bfloat16_units.h"
 #include "thalweg/compute/isa/components.h"
 #include "thalweg/compute/test_work.h"
 
@@ -144,16 +145,6 @@ TEST(GemmTest, HalfTypesAreComputedInFloat) {
   CheckReal<Bfloat16>(BestIsaLevel(), 1, GemmShape::Dense(5, 9, 40, kYes, kNo), 1e-1);
 }
 
-// The units of the processor, whichever it has.
-std::vector<Bfloat16Unit> TestUnits() {
-  std::vector<Bfloat16Unit> units;
-  const Bfloat16Unit best = Bfloat16UnitOf(GetIsaTable(BestIsaLevel()));
-  for (Bfloat16Unit unit : {Bfloat16Unit::kPairs, Bfloat16Unit::kTiles}) {
-    if (unit <= best) units.push_back(unit);
-  }
-  return units;
-}
-
 // Against sums of double: a rounding of the result, and those of the float sums.
 void CheckBfloat16(Bfloat16Unit unit, const GemmShape& shape, bool epilogue) {
   Case<Bfloat16> t(shape);
@@ -186,7 +177,7 @@ TEST(Bfloat16GemmTest, AgreesWithSumsOfDoubleRoundedOnce) {
   const int64_t sizes[][3] = {{1, 1, 1},   {1, 50, 33},   {50, 1, 31},    {16, 16, 32},
                               {17, 33, 2}, {33, 17, 65},  {32, 32, 64},   {5, 33, 300},
                               {29, 90, 1}, {15, 47, 127}, {70, 40, 2100}, {270, 550, 40}};
-  for (Bfloat16Unit unit : TestUnits()) {
+  for (Bfloat16Unit unit : TestBfloat16Units()) {
     for (const auto& s : sizes) {
       for (Transpose a : {kNo, kYes}) {
         for (Transpose b : {kNo, kYes}) {
@@ -205,7 +196,7 @@ TEST(Bfloat16GemmTest, AgreesWithSumsOfDoubleRoundedOnce) {
 TEST(Bfloat16GemmTest, SameBitsForEveryThreadCount) {
   const GemmShape shape = GemmShape::Dense(300, 1040, 1100, kYes, kYes);
   Case<Bfloat16> t(shape);
-  for (Bfloat16Unit unit : TestUnits()) {
+  for (Bfloat16Unit unit : TestBfloat16Units()) {
     std::vector<std::vector<Bfloat16>> results;
     for (int threads : {1, 3}) {
       TestWork work(BestIsaLevel(), threads);
@@ -220,7 +211,7 @@ TEST(Bfloat16GemmTest, SameBitsForEveryThreadCount) {
 TEST(Bfloat16GemmTest, InfinityAndNotANumberStayInTheirRowsAndSmallestNumbersAreZeros) {
   const GemmShape shape = GemmShape::Dense(3, 20, 5);
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  for (Bfloat16Unit unit : TestUnits()) {
+  for (Bfloat16Unit unit : TestBfloat16Units()) {
     std::vector<Bfloat16> a(15, Bfloat16(1.0f)), b(100, Bfloat16(1.0f)), c(60);
     a[1] = Bfloat16(kInf);
     a[7] = Bfloat16(std::nanf(""));
@@ -239,7 +230,7 @@ TEST(Bfloat16GemmTest, InfinityAndNotANumberStayInTheirRowsAndSmallestNumbersAre
 
 TEST(Bfloat16GemmTest, RefusedScratchAndCancelAreErrors) {
   Case<Bfloat16> t(GemmShape::Dense(64, 64, 64));
-  for (Bfloat16Unit unit : TestUnits()) {
+  for (Bfloat16Unit unit : TestBfloat16Units()) {
     TestWork work;
     const auto run = [&] {
       return Bfloat16Gemm(work, unit, t.shape, t.a.data(), t.b.data(), nullptr, t.c.data(), {})
