@@ -32,7 +32,7 @@ Every figure is the median of five processes, ours and the peer's in turn. Besid
 that below 1 we are ahead: the median of the paired ratios, in brackets from the least to the greatest pair, and the ratio of the
 medians. They need not agree, so the verdict needs both.
 {verdict.RULE}
-`benchmarks/peers/workloads.md` says what each row computes.
+`benchmarks/peers/workloads.md` says what each row computes, [accuracy.md](accuracy.md) how far the fast ways are from double precision.
 """
 OLD = """
 Rows with "with" in the last column were measured before 24 November 2026, when results did not keep their commit, their date and their
