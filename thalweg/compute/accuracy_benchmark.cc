@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// compute_accuracy > docs/accuracy.md: how far the fast ways of the kernels are from double
+// accuracy_benchmark > docs/accuracy.md: how far the fast ways of the kernels are from double
 // precision, at every instruction set level of this processor, as a page. No figure is of time.
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ namespace {
 constexpr const char* kHead =
     R"(# Accuracy of the fast ways
 
-Written by `build/release/bin/compute_accuracy > docs/accuracy.md`; do not edit. Every figure is the largest error that was seen, beside the
+Written by `build/release/bin/accuracy_benchmark > docs/accuracy.md`; do not edit. Every figure is the largest error that was seen, beside the
 same in double precision, of values that are the same in every run: a bound that was met, not one that was proved.
 
 ## Functions
