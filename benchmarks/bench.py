@@ -8,6 +8,8 @@
     ./dev bench 'latency_*' --pairs 9 --threads 1,2 --plot bench.svg
     ./dev bench transformer --profile --plot roof.svg    the kernels of a step, each beside the machine's roof
 
+    ./dev bench mlp --peers --sister     the row, and the same model with sizes drawn by chance: is the ratio kept?
+
     ./dev bench --peers                  all rows beside all peers, hours; stop it and call it again: what was measured at this
                                          commit on this machine stays (build/bench, or --folder FOLDER: a file for each row)
 
@@ -17,6 +19,7 @@ their 10th and 90th percentiles. Beside a peer stand the median of the paired ra
 when they agree.
 """
 import argparse
+import datetime
 import fnmatch
 import json
 import math
@@ -28,6 +31,7 @@ import sys
 
 import results_folder
 import rows
+import sister
 import step_profile
 import verdict
 
@@ -58,9 +62,9 @@ class Program:
     """One engine's program for one row: `run` keeps its result lines by name, or remembers why there are none. A program that measures
     several things at once names each line by its key "row"; else the last line counts, as the row that was asked for."""
 
-    def __init__(self, label, command, row, variant):
+    def __init__(self, label, command, row, variant, seed=None):
         self.label, self.row, self.results, self.trouble = label, row, [], None
-        self.command = [*command, row, "--variant", variant]
+        self.command = [*command, row, "--variant", variant, *(["--sister", str(seed)] if seed is not None else [])]
 
     def run(self, threads, seconds):
         if self.trouble:
@@ -90,13 +94,13 @@ def python_of(peer):
     return found[1] if peer.startswith("tensorflow-2.21") and not os.path.exists(found[0]) else found[0]
 
 
-def programs_of(row, with_peers):
-    """Ours first, then the peers that the row admits and that are installed."""
-    ours = [Program(f"thalweg {label}".strip(), [a.format(root=ROOT) for a in command], row.name, variant)
+def programs_of(row, with_peers, seed=None):
+    """Ours first, then the peers that the row admits and that are installed; `seed`: with the sizes of a sister."""
+    ours = [Program(f"thalweg {label}".strip(), [a.format(root=ROOT) for a in command], row.name, variant, seed)
             for label, command, variant in row.ours]
     peers = []
     for label, script, variant in row.peers if with_peers else ():
-        peers.append(Program(label, [python_of(label), os.path.join(HERE, "peers", script)], row.name, variant))
+        peers.append(Program(label, [python_of(label), os.path.join(HERE, "peers", script)], row.name, variant, seed))
     return ours, peers
 
 
@@ -126,9 +130,26 @@ def compare_first(program, peer, agree):
 def time_row(row, threads, options):
     """Runs all programs of a row in turn; one result for each of ours that ran."""
     ours, peers = programs_of(row, options.peers)
+    run_in_turn([ours + peers], threads, options)
+    return results_of(row, ours, peers, threads, options)
+
+
+def time_sisters(row, threads, options):
+    """Runs a row and its sister in turn: the results of both, the row's first program's alone; empty where one gave none."""
+    both = [(ours[:1], peers) for ours, peers in (programs_of(row, True), programs_of(row, True, options.sister))]
+    run_in_turn([ours + peers for ours, peers in both], threads, options)
+    found = [results_of(row, ours, peers, threads, options) for ours, peers in both]
+    return [sister.pair(*(r[0] for r in found), options.sister)] if all(r and r[0]["peers"] for r in found) else []
+
+
+def run_in_turn(lists, threads, options):
     for _ in range(options.pairs):
-        for program in ours + peers:
-            program.run(threads, options.seconds)
+        for programs in zip(*lists):
+            for program in programs:
+                program.run(threads, options.seconds)
+
+
+def results_of(row, ours, peers, threads, options):
     for peer in peers:
         compare_first(ours[0], peer, row.agree)
     for program in ours + peers:
@@ -142,7 +163,8 @@ def time_row(row, threads, options):
 
 def how(options):
     """The options that decide what a figure means."""
-    return {"pairs": options.pairs, "seconds": options.seconds, "peers": options.peers}
+    return {"pairs": options.pairs, "seconds": options.seconds, "peers": options.peers,
+            **({"sister": options.sister} if options.sister is not None else {})}
 
 
 def result_of(row, name, ours, peers, threads, first):
@@ -219,17 +241,23 @@ def parse(arguments):
     p.add_argument("--json", metavar="FILE")
     p.add_argument("--plot", metavar="FILE", help="SVG or PNG of the ratios, of the roof with --profile")
     p.add_argument("--profile", action="store_true", help="trace our steps: time, work and share of the roof by operation")
+    p.add_argument("--sister", type=int, nargs="?", metavar="SEED", const=-1,
+                   help="measure each row's sister as well, whose sizes this seed draws (the day's without it, so that a run that was stopped goes on)")
     p.add_argument("--pairs", type=int, default=5)
     p.add_argument("--seconds", type=float, default=1, help="of one measurement")
     p.add_argument("--threads", help="such as 1,2; else 2 for rows of several processes, 1 for others, 1 and 2 where all rows are measured")
     p.add_argument("--check", action="store_true", help="measure nothing: only say whether there are such rows and options")
     p.add_argument("--folder", metavar="FOLDER", help="keep each row there when it is measured, and pass over those that are there")
     options = p.parse_args(arguments)
+    if options.sister is not None and (not options.peers or options.profile):
+        p.error("--sister compares ratios to the peers: it needs --peers, and does not go with --profile")
+    if options.sister == -1:
+        options.sister = int(datetime.date.today().strftime("%Y%m%d"))
     one_file = options.json or options.plot or options.profile
     if options.folder and one_file:
         p.error("--folder keeps a file for each row: it does not go with --json, --plot or --profile")
     if options.peers and not options.names and not one_file:
-        options.folder = options.folder or os.path.join(ROOT, "build", "bench")
+        options.folder = options.folder or os.path.join(ROOT, "build", "bench", *(["sisters"] if options.sister is not None else []))
     return options
 
 
@@ -281,6 +309,13 @@ def profile(chosen, options):
 
 
 def time_and_show(row, threads, options):
+    if options.sister is not None:
+        found = time_sisters(row, threads, options)
+        for r in found:
+            print_result(r)
+            print_result(r["sister"])
+            print(sister.show(r), flush=True)
+        return found
     found = time_row(row, threads, options)
     for r in found:
         print_result(r)
@@ -312,9 +347,11 @@ def main(arguments):
     if options.pairs < 5:
         sys.exit("bench: a figure needs at least 5 pairs")
     chosen = choose(options.names)
+    if options.sister is not None:
+        chosen = sister.those_with(chosen, options.names)
     if options.check:
         return 0
-    print(machine()[0])
+    print(machine()[0] + (f"; sisters by seed {options.sister}" if options.sister is not None else ""))
     if options.profile:
         return profile(chosen, options)
     if options.folder:

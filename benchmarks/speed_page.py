@@ -14,6 +14,7 @@ import statistics
 
 import cluster_page
 import results_folder
+import sister
 import step_profile
 import verdict
 from bench import show_seconds
@@ -64,6 +65,24 @@ says so, another variant of ours.
 
 | row | threads | ours | others: time, ours / theirs | machine | measured |
 |---|---|---|---|---|---|"""
+
+
+SISTERS = """
+## Sisters
+
+Nothing is to be tuned to the sizes of a row: its *sister* is the same model with sizes that were drawn by chance, within ranges that
+`benchmarks/peers/sizes.py` states, from the seed beside it. Both were measured in turn; *times* is the sister's ratio to its fastest peer
+over the row's, and more than 1.15 is a ratio that was lost. Losses first. `./dev bench ROW --peers --sister` draws another.
+
+| row | threads | seed | sizes of the sister | row | sister | times | machine | measured |
+|---|---|---|---|---|---|---|---|---|"""
+
+
+def sisters(results):
+    for r in sorted(results, key=sister.change, reverse=True):
+        cells = [f"{ratio:.2f} of {label}" for label, ratio in (sister.fastest(r), sister.fastest(r["sister"]))]
+        yield (f"| {r['name']} | {r['threads']} | {r['sister']['seed']} | {sister.show_sizes(r)} | {' | '.join(cells)} | "
+               f"{sister.judge(r)}: {sister.change(r):.2f} | {r['machine']} | {results_folder.measured(r)} |")
 
 
 def load(*folders):
@@ -135,7 +154,7 @@ def processor(results):
                f"{results_folder.measured(r)} |")
 
 
-def page(results, profiled=(), processor_times=()):
+def page(results, profiled=(), processor_times=(), drawn=()):
     cluster = [r for r in results if cluster_page.is_cluster(r)]
     results = [r for r in results if not cluster_page.is_cluster(r)]
     letter = letters(results)
@@ -154,6 +173,10 @@ def page(results, profiled=(), processor_times=()):
     yield "| row | threads | step | beside all peers | peers, fastest first: time, ours / theirs by pairs / by medians | measured |"
     yield "|---|---|---|---|---|---|"
     yield from rows(results, letter)
+    drawn = [r for r in drawn if "sister" in r]
+    if drawn:
+        yield SISTERS
+        yield from sisters(drawn)
     yield from cluster_page.section(cluster)
     if profiled:
         yield PROFILES
@@ -170,7 +193,7 @@ if __name__ == "__main__":
     parser.add_argument("--fig7", metavar="FILE", help="step time against workers, of the rows fig7_*")
     chosen = parser.parse_args()
     with open(chosen.file, "w") as out:
-        out.write("\n".join(page(load(), load("profiles"), load("processor"))) + "\n")
+        out.write("\n".join(page(load(), load("profiles"), load("processor"), load("sisters"))) + "\n")
     if chosen.picture:
         step_profile.plot(load("profiles"), lambda r: r["roof"], chosen.picture)
     if chosen.fig7:

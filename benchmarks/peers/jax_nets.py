@@ -38,7 +38,7 @@ class Engine:
         return jnp.einsum("bhqk,bkhd->bqhd", p, v).reshape(b * t, -1)
 
     def attend_cached(qkv, cache, position):
-        q, *rows = (z.reshape(nets.HEADS, 1, -1) for z in jnp.split(qkv, 3, 1))
+        q, *rows = (z.reshape(common.size.heads, 1, -1) for z in jnp.split(qkv, 3, 1))
         k, v = (lax.dynamic_update_slice(c, row, (0, position[0], 0)) for c, row in zip(cache, rows))
         score = jnp.einsum("hqd,hkd->hqk", q, k) / math.sqrt(q.shape[-1])
         p = jax.nn.softmax(jnp.where(jnp.arange(nets.POSITIONS) <= position, score, -1e9))
@@ -143,7 +143,7 @@ def gpt2_decode():
             scores, caches = nets.gpt2_token(Engine, nets.Weights(values=values), token, i[None] + nets.PAST, caches)
             token = scores.argmax(1).astype("int32")
             return token, scores, out.at[i].set(token[0]), caches
-        return lax.fori_loop(0, nets.TOKENS, body, (token, jnp.zeros((1, nets.VOCAB)), jnp.zeros(nets.TOKENS, "i"), caches))[1:3]
+        return lax.fori_loop(0, nets.TOKENS, body, (token, jnp.zeros((1, common.size.words)), jnp.zeros(nets.TOKENS, "i"), caches))[1:3]
     f = jax.jit(step)
     once = lambda: jax.block_until_ready(f(values, jnp.ones(1, "i"), caches))
     scores, tokens = jax.device_get(once())
@@ -169,7 +169,8 @@ def embedding_1M():
     """Sparse Adagrad by hand: gradients of the gathered rows only, those of equal rows added up, scattered into the donated table."""
     ids, y = (jnp.asarray(v) for v in nets.fed(a.workload))
     w = nets.Weights(lambda kind, array: jnp.asarray(array))
-    params = [w.normal([1000000, 64], 64, "table"), *w.dense(64, 1)]
+    rows, width = common.size.rows, common.size.width
+    params = [w.normal([rows, width], width, "table"), *w.dense(width, 1)]
     s = [params, [jnp.full_like(p, .1) for p in params]]
 
     def loss(rows, w, b, y):

@@ -7,10 +7,11 @@ Sequences are [batch * length, width].
 """
 import math
 
+import common
 import numpy as np
 
-SEQUENCE, WIDTH, HEADS, LAYERS = 128, 768, 12, 12   # of the base sizes of BERT, GPT-2 and ViT
-POSITIONS, PAST, TOKENS, VOCAB = 128, 64, 16, 50257  # of the decoder: its cache, what is there already, what a step adds
+LAYERS = 12   # of BERT, GPT-2 and ViT of the base sizes
+POSITIONS, PAST, TOKENS = 128, 64, 16  # of the decoder: its cache, what is there already, what a step adds
 
 
 class Weights:
@@ -43,11 +44,16 @@ def inputs():
     return np.random.default_rng(1)
 
 
+def width():
+    """Of the transformers."""
+    return common.size.heads * common.size.head
+
+
 # --- transformers ---
 
 def layer(e, w, x, attend, gelu, before):
     """One layer of width d: normalized before its parts, as GPT-2 and ViT are, or after them, as BERT is."""
-    d = WIDTH
+    d = width()
     if before:
         x = e.add(x, e.dense(attend(e.dense(e.norm(x, *w.norm(d)), *w.dense(d, 3 * d))), *w.dense(d, d)))
         return e.add(x, e.dense(gelu(e.dense(e.norm(x, *w.norm(d)), *w.dense(d, 4 * d))), *w.dense(4 * d, d)))
@@ -56,27 +62,31 @@ def layer(e, w, x, attend, gelu, before):
 
 
 def bert(e, w, ids, batch):
-    """The encoder's last values for ids [batch * 128]."""
-    words, places = w.normal([30522, WIDTH], WIDTH, "table"), w.normal([SEQUENCE, WIDTH], WIDTH, "table")
-    x = e.norm(e.add_places(e.gather(words, ids), places, batch), *w.norm(WIDTH))
+    """The encoder's last values for ids [batch * steps]."""
+    z, d = common.size, width()
+    words, places = w.normal([z.words, d], d, "table"), w.normal([z.steps, d], d, "table")
+    x = e.norm(e.add_places(e.gather(words, ids), places, batch), *w.norm(d))
     for _ in range(LAYERS):
-        x = layer(e, w, x, lambda qkv: e.attention(qkv, batch, SEQUENCE, HEADS), e.gelu, False)
+        x = layer(e, w, x, lambda qkv: e.attention(qkv, batch, z.steps, z.heads), e.gelu, False)
     return x
 
 
 def vit(e, w, x):
-    """1,000 classes of a picture [1, 224, 224, 3], from patches of 16 x 16."""
-    x = e.tokens(e.conv(x, *w.conv(16, 16, 3, WIDTH), stride=16, pad=0))
-    x = e.prepend(w.normal([1, WIDTH], WIDTH, "table"), x)
-    x = e.add(x, w.normal([197, WIDTH], WIDTH, "table"))
+    """Classes of a picture [1, side, side, 3], from patches of 16 x 16."""
+    z, d = common.size, width()
+    steps = (z.side // 16) ** 2 + 1
+    x = e.tokens(e.conv(x, *w.conv(16, 16, 3, d), stride=16, pad=0))
+    x = e.prepend(w.normal([1, d], d, "table"), x)
+    x = e.add(x, w.normal([steps, d], d, "table"))
     for _ in range(LAYERS):
-        x = layer(e, w, x, lambda qkv: e.attention(qkv, 1, 197, HEADS), e.gelu, True)
-    return e.dense(e.first(e.norm(x, *w.norm(WIDTH))), *w.dense(WIDTH, 1000))
+        x = layer(e, w, x, lambda qkv: e.attention(qkv, 1, steps, z.heads), e.gelu, True)
+    return e.dense(e.first(e.norm(x, *w.norm(d))), *w.dense(d, z.classes))
 
 
 def gpt2_token(e, w, token, position, caches):
-    """Scores of the next token [1, 50257] and the new caches, for token [1] at position [1]; a cache is a pair of [12, 128, 64]."""
-    words, places, new = w.normal([VOCAB, WIDTH], 5000, "table"), w.normal([1024, WIDTH], 5000, "table"), []
+    """Scores of the next token [1, words] and the new caches, for token [1] at position [1]; a cache is a pair of [heads, 128, head]."""
+    d = width()
+    words, places, new = w.normal([common.size.words, d], 5000, "table"), w.normal([1024, d], 5000, "table"), []
 
     def attend(qkv):
         o, cache = e.attend_cached(qkv, caches[len(new)], position)
@@ -85,12 +95,12 @@ def gpt2_token(e, w, token, position, caches):
     x = e.add(e.gather(words, token), e.gather(places, position))
     for _ in range(LAYERS):
         x = layer(e, w, x, attend, e.gelu_tanh, True)
-    return e.scores(e.norm(x, *w.norm(WIDTH)), words), new
+    return e.scores(e.norm(x, *w.norm(d)), words), new
 
 
 def gpt2_caches():
     """What the decoder has seen already; a step begins behind it with token 1."""
-    rng, shape = inputs(), (HEADS, POSITIONS, WIDTH // HEADS)
+    rng, shape = inputs(), (common.size.heads, POSITIONS, common.size.head)
     caches = [[rng.standard_normal(shape, dtype=np.float32) for _ in range(2)] for _ in range(LAYERS)]
     for pair in caches:
         for each in pair:
@@ -100,14 +110,15 @@ def gpt2_caches():
 
 # --- convolutions ---
 
-def unet(e, w, x, base=32):
-    """One score for each pixel of [1, 256, 256, 3]: four levels down to 16 x 16 and up again, by convolutions 3 x 3."""
+def unet(e, w, x):
+    """One score for each pixel of [1, side, side, 3]: four levels down and up again, by convolutions 3 x 3."""
     def twice(x, c, n):
         for _ in range(2):
             filters = w.normal([3, 3, c, n], 9 * c, "conv")
             x = e.relu(e.batch_norm(e.conv(x, filters, None), w.full(n, 1.), w.full(n), w.full(n), w.full(n, 1.)))
             c = n
         return x
+    base = common.size.base
     x, n, kept = twice(x, 3, base), base, []
     for _ in range(4):
         kept.append(x)
@@ -119,26 +130,28 @@ def unet(e, w, x, base=32):
 
 
 def conv3d(e, w, x):
-    """10 classes of films [4, 16, 48, 48, 3]."""
-    x = e.pool3d(e.relu(e.conv3d(x, *w.conv(3, 3, 3, 3, 32))), (1, 2, 2))
-    x = e.pool3d(e.relu(e.conv3d(x, *w.conv(3, 3, 3, 32, 64))), (2, 2, 2))
-    x = e.flat(e.pool3d(e.relu(e.conv3d(x, *w.conv(3, 3, 3, 64, 128))), (2, 2, 2)))
-    return e.dense(e.relu(e.dense(x, *w.dense(4 * 6 * 6 * 128, 256))), *w.dense(256, 10))
+    """Classes of films [batch, frames, side, side, 3]."""
+    z = common.size
+    x = e.pool3d(e.relu(e.conv3d(x, *w.conv(3, 3, 3, 3, z.first))), (1, 2, 2))
+    x = e.pool3d(e.relu(e.conv3d(x, *w.conv(3, 3, 3, z.first, z.second))), (2, 2, 2))
+    x = e.flat(e.pool3d(e.relu(e.conv3d(x, *w.conv(3, 3, 3, z.second, z.third))), (2, 2, 2)))
+    return e.dense(e.relu(e.dense(x, *w.dense(common.conv3d_values(z), z.hidden))), *w.dense(z.hidden, z.classes))
 
 
 # --- sequences and tables ---
 
-def gru(e, w, x, units=256):
-    """10 classes of x [32, 50, 128], from the last value of two layers: h = (1 - z) tanh(x u + r (h v + c)) + z h."""
-    k = 128
+def gru(e, w, x):
+    """Classes of x [batch, steps, inputs], from the last value of two layers: h = (1 - z) tanh(x u + r (h v + c)) + z h."""
+    k, units = common.size.inputs, common.size.units
     for _ in range(2):
         x, k = e.gru(x, *w.dense(k, 3 * units), *w.dense(units, 3 * units)), units
-    return e.dense(e.last(x), *w.dense(units, 10))
+    return e.dense(e.last(x), *w.dense(units, common.size.classes))
 
 
-def seq2seq(e, w, source, target, units=128, width=64, vocab=1000):
-    """Scores [16 * 16, vocab], time first, of an LSTM that looks at another's 16 values by additive attention; every step is written out.
-    source, target: ids [16, 16], time first."""
+def seq2seq(e, w, source, target):
+    """Scores [steps * batch, words], time first, of an LSTM that looks at another's values by additive attention; every step is written out.
+    source, target: ids [steps, batch]."""
+    batch, units, width, vocab = (getattr(common.size, name) for name in ("batch", "units", "width", "words"))
     words = [w.normal([vocab, width], width, "table") for _ in range(2)]
     encoder, decoder = w.dense(width + units, 4 * units), w.dense(width + 2 * units, 4 * units)
     keys_of, query_of, pick, mix = w.dense(units, units), w.dense(units, units), w.normal([units, 1], units), w.dense(2 * units, units)
@@ -147,12 +160,12 @@ def seq2seq(e, w, source, target, units=128, width=64, vocab=1000):
         i, j, f, o = e.split(e.dense(e.join(x + [h]), *weights), 4)
         c = c * e.sigmoid(f) + e.sigmoid(i) * e.tanh(j)
         return c, e.tanh(c) * e.sigmoid(o)
-    c, h, seen, made = e.zeros([16, units]), e.zeros([16, units]), [], []
+    c, h, seen, made = e.zeros([batch, units]), e.zeros([batch, units]), [], []
     for x in e.unstack(e.gather(words[0], source)):
         c, h = cell([x], c, h, encoder)
         seen.append(h)
     memory = e.stack(seen)
-    keys, context = e.dense3(memory, *keys_of), e.zeros([16, units])
+    keys, context = e.dense3(memory, *keys_of), e.zeros([batch, units])
     for x in e.unstack(e.gather(words[1], target)):
         c, h = cell([x, context], c, h, decoder)
         score = e.dense3(e.tanh(keys + e.dense(h, *query_of)), pick)
@@ -162,23 +175,25 @@ def seq2seq(e, w, source, target, units=128, width=64, vocab=1000):
 
 
 def embedding(e, w, ids):
-    """One score for each of 1,024 sums of 32 rows of a table of 1,000,000 x 64."""
-    table = w.normal([1000000, 64], 64, "table")
-    return e.dense(e.bag(table, ids), *w.dense(64, 1))
+    """One score for each of some sums of rows of a large table."""
+    z = common.size
+    table = w.normal([z.rows, z.width], z.width, "table")
+    return e.dense(e.bag(table, ids), *w.dense(z.width, 1))
 
 
 # --- what the rows feed ---
 
 def fed(name):
     """The inputs of a row."""
-    rng = inputs()
+    rng, z = inputs(), common.size
     ids = lambda high, *shape: rng.integers(0, high, shape).astype("i")
     floats = lambda *shape: rng.random(shape, dtype=np.float32)
-    return {"bert_infer_b1": lambda: [ids(30522, SEQUENCE)], "bert_infer_b8": lambda: [ids(30522, 8 * SEQUENCE)],
-            "vit_infer_b1": lambda: [floats(1, 224, 224, 3)], "unet_infer_b1": lambda: [floats(1, 256, 256, 3)],
-            "conv3d": lambda: [floats(4, 16, 48, 48, 3), ids(10, 4)], "gru": lambda: [floats(32, 50, 128), ids(10, 32)],
-            "seq2seq": lambda: [ids(1000, 16, 16), ids(1000, 16, 16), ids(1000, 256)],
-            "embedding_1M": lambda: [ids(1000000, 1024, 32), ids(2, 1024).astype("f")]}[name]()
+    return {"bert_infer_b1": lambda: [ids(z.words, z.steps)], "bert_infer_b8": lambda: [ids(z.words, 8 * z.steps)],
+            "vit_infer_b1": lambda: [floats(1, z.side, z.side, 3)], "unet_infer_b1": lambda: [floats(1, z.side, z.side, 3)],
+            "conv3d": lambda: [floats(z.batch, z.frames, z.side, z.side, 3), ids(z.classes, z.batch)],
+            "gru": lambda: [floats(z.batch, z.steps, z.inputs), ids(z.classes, z.batch)],
+            "seq2seq": lambda: [*(ids(z.words, z.steps, z.batch) for _ in range(2)), ids(z.words, z.steps * z.batch)],
+            "embedding_1M": lambda: [ids(z.rows, z.sums, z.each), ids(2, z.sums).astype("f")]}[name]()
 
 
 INFERENCE = {"bert_infer_b1": lambda e, w, x: bert(e, w, x, 1), "bert_infer_b8": lambda e, w, x: bert(e, w, x, 8),

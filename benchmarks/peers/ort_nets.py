@@ -48,21 +48,21 @@ class Engine:
         return self.op("Mul", self.op("Mul", x, self.op("Add", erf, self.number(1))), self.number(.5))
 
     def add_places(self, x, places, batch):
-        return self.shaped(self.add(self.shaped(x, batch, -1, nets.WIDTH), places), -1, nets.WIDTH)
+        return self.shaped(self.add(self.shaped(x, batch, -1, nets.width()), places), -1, nets.width())
 
     def attention(self, qkv, b, t, heads):
-        d = nets.WIDTH // heads
+        d = nets.width() // heads
         q, k, v = (self.op("Transpose", self.shaped(self.part(qkv, i), b, t, heads, d), perm=[0, 2, 3, 1] if i == 1 else [0, 2, 1, 3])
                    for i in range(3))
         p = self.op("Softmax", self.op("Div", self.op("MatMul", q, k), self.number(math.sqrt(d))), axis=-1)
-        return self.shaped(self.op("Transpose", self.op("MatMul", p, v), perm=[0, 2, 1, 3]), b * t, nets.WIDTH)
+        return self.shaped(self.op("Transpose", self.op("MatMul", p, v), perm=[0, 2, 1, 3]), b * t, nets.width())
 
     def part(self, qkv, i):
         at = lambda n: self.model.weight(np.array([n], np.int64))
-        return self.op("Slice", qkv, at(i * nets.WIDTH), at((i + 1) * nets.WIDTH), at(1))
+        return self.op("Slice", qkv, at(i * nets.width()), at((i + 1) * nets.width()), at(1))
 
     def tokens(self, x):
-        return self.shaped(self.op("Transpose", x, perm=[0, 2, 3, 1]), -1, nets.WIDTH)
+        return self.shaped(self.op("Transpose", x, perm=[0, 2, 3, 1]), -1, nets.width())
 
     def prepend(self, one, x):
         return self.op("Concat", one, x, axis=0)

@@ -36,13 +36,13 @@ class Engine:
 
     def attend_cached(qkv, cache, position):
         """Row `position` of the cache is replaced; what lies behind it is not looked at."""
-        heads, length, d = nets.HEADS, nets.POSITIONS, nets.WIDTH // nets.HEADS
+        heads, length, d = common.size.heads, nets.POSITIONS, common.size.head
         q, *rows = (tf.reshape(z, [heads, d]) for z in tf.split(qkv, 3, 1))
         where = tf.stack([tf.range(heads), tf.fill([heads], position[0])], 1)
         k, v = (tf.tensor_scatter_nd_update(c, where, row) for c, row in zip(cache, rows))
         score = tf.matmul(tf.expand_dims(q, 1), k, transpose_b=True) / math.sqrt(d)
         hidden = tf.cast(tf.range(length) > position, tf.float32) * -1e9
-        return tf.reshape(tf.matmul(tf.nn.softmax(score + hidden), v), [1, nets.WIDTH]), [k, v]
+        return tf.reshape(tf.matmul(tf.nn.softmax(score + hidden), v), [1, nets.width()]), [k, v]
 
     def scores(x, table):
         return tf.matmul(x, table, transpose_b=True)
@@ -157,7 +157,7 @@ def gpt2_decode():
         token = tf.argmax(scores, 1, output_type=tf.int32)
         return (i + 1, token, scores, made.write(i, token), *(c for pair in new for c in pair))
     found = tf.while_loop(lambda i, *_: i < nets.TOKENS, body, [
-        tf.constant(0), token, tf.zeros([1, nets.VOCAB]), tf.TensorArray(tf.int32, nets.TOKENS, element_shape=[1]),
+        tf.constant(0), token, tf.zeros([1, common.size.words]), tf.TensorArray(tf.int32, nets.TOKENS, element_shape=[1]),
         *map(tf.constant, caches)], back_prop=False)
     step = stepper(session(), [found[3].stack(), found[2]], {token: np.ones(1, "i")})
     report(step, nodes=nets.TOKENS, first=common.sample(*step()))

@@ -38,7 +38,7 @@ class Engine:
         return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b * t, -1)
 
     def attend_cached(qkv, cache, position):
-        q, *rows = (z.view(nets.HEADS, 1, -1) for z in qkv.chunk(3, 1))
+        q, *rows = (z.view(common.size.heads, 1, -1) for z in qkv.chunk(3, 1))
         k, v = (c.index_copy_(1, position, row) for c, row in zip(cache, rows))
         seen = torch.arange(nets.POSITIONS) <= position
         return F.scaled_dot_product_attention(q, k, v, attn_mask=seen).reshape(1, -1), (k, v)

@@ -16,7 +16,7 @@ import verdict
 
 
 def options(pairs=5, **more):
-    return types.SimpleNamespace(pairs=pairs, seconds=0, peers=True, threads=None, names=[], **more)
+    return types.SimpleNamespace(pairs=pairs, seconds=0, peers=True, threads=None, names=[], sister=None, **more)
 
 
 def fake(tmp_path, name, seconds):
