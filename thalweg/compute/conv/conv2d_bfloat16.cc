@@ -174,7 +174,7 @@ struct ByPixels {
     Scratch<float> sums(work, one_pass ? kSums : row_groups * wide * kSums);
     if (!packed || !sums) return false;
     const Pixels<kMost> at(walk, first, count);
-    const TileSetting setting(unit);
+    const TileSetting setting(unit == Bfloat16Unit::kTiles);
     for (int64_t column = 0; column < column_groups; column += wide) {
       for (int64_t step = 0; step < steps() && !work.cancelled(); step += kDepthSteps) {
         const int64_t end = std::min(step + kDepthSteps, steps());
@@ -307,7 +307,7 @@ struct ByTaps {
     Scratch<uint16_t> packed(work, wide * kGroup * std::min(grad.steps, kDepthSteps) * kStep);
     Scratch<float> sums(work, row_groups * wide * kSums);
     if (!packed || !sums) return false;
-    const TileSetting setting(unit);
+    const TileSetting setting(unit == Bfloat16Unit::kTiles);
     for (int64_t step = 0; step < grad.steps && !work.cancelled(); step += kDepthSteps) {
       const int64_t steps = std::min(kDepthSteps, grad.steps - step);
       const int64_t first = step * kStep;

@@ -52,9 +52,11 @@ void ExpectThatOfTheSameIntegers(const Windowed& w, int64_t channels, int64_t fi
 
 TEST_P(LevelConv2DTest, IsThatOfTheSameIntegers) { ExpectThatOfTheSameIntegers(GetParam(), 3, -7); }
 
-// Windows of whole steps, whose filter has no zero, are read where they lie.
+// Windows of whole steps, of vectors or of tiles, whose filter has no zero, are read where they
+// lie.
 TEST_P(LevelConv2DTest, InPlaceIsThatOfTheSameIntegers) {
-  for (const int64_t channels : {4, 12}) ExpectThatOfTheSameIntegers(GetParam(), channels, 0);
+  for (const int64_t channels : {4, 12, 64, 128})
+    ExpectThatOfTheSameIntegers(GetParam(), channels, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -3,12 +3,11 @@
 
 #include <cpuid.h>
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "thalweg/compute/isa/components.h"
+#include "thalweg/compute/isa/tiles.h"
 
 #define THALWEG_AVX512 gnu::target("avx512f,avx512bw,avx512dq,avx512vl")
 #define THALWEG_PAIRS gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
@@ -19,21 +18,14 @@ namespace {
 
 using namespace bfloat16;  // NOLINT: what the header declares there
 
-bool TilesPermitted() {
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
-
-// __builtin_cpu_supports does not know these words in every compiler.
+// __builtin_cpu_supports does not know the word in every compiler.
 Bfloat16Unit AskProcessor() {
   unsigned eax, ebx, ecx, edx;
-  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return Bfloat16Unit::kNone;
-  constexpr unsigned kTileBfloat16 = 1u << 22, kTile = 1u << 24, kPairs = 1u << 5;
-  const bool tiles = (edx & kTileBfloat16) != 0 && (edx & kTile) != 0;
+  constexpr unsigned kPairs = 1u << 5;
   if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) == 0 || (eax & kPairs) == 0) {
     return Bfloat16Unit::kNone;
   }
-  return tiles && TilesPermitted() ? Bfloat16Unit::kTiles : Bfloat16Unit::kPairs;
+  return HasTiles(TileKind::kBfloat16) ? Bfloat16Unit::kTiles : Bfloat16Unit::kPairs;
 }
 
 [[THALWEG_AVX512, gnu::always_inline]] inline void TransposePairs(__m512i (&v)[16]) {
@@ -177,14 +169,6 @@ constexpr SumsFn kSumTiles[2][2] = {{SumTiles<1, 1>, SumTiles<1, 2>},
 constexpr SumsFn kSumPairs[2][2] = {{SumPairs<1, 1>, SumPairs<1, 2>},
                                     {SumPairs<2, 1>, SumPairs<2, 2>}};
 
-// Static, for the compiler does not see that more of it is read than the first word.
-struct alignas(64) Setting {
-  uint8_t palette = 1, start = 0, reserved[14] = {};
-  uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-constexpr Setting kSetting;
-
 [[THALWEG_AVX512, gnu::always_inline]] inline __m512 Widen(__mmask16 mask, const uint16_t* from) {
   return _mm512_castsi512_ps(
       _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from)), 16));
@@ -274,9 +258,6 @@ constexpr Setting kSetting;
   }
 }
 
-[[THALWEG_TILES]] void SetTiles() { _tile_loadconfig(&kSetting); }
-[[THALWEG_TILES]] void ReleaseTiles() { _tile_release(); }
-
 }  // namespace
 
 Bfloat16Unit Bfloat16UnitOf(const IsaTable& isa) {
@@ -311,14 +292,6 @@ void PackColumns(const uint16_t* const* rows, int64_t at, int64_t count, uint16_
 
 SumsFn SumsOf(Bfloat16Unit unit, int64_t a_blocks, int64_t b_blocks) {
   return (unit == Bfloat16Unit::kTiles ? kSumTiles : kSumPairs)[a_blocks - 1][b_blocks - 1];
-}
-
-TileSetting::TileSetting(Bfloat16Unit unit) : set_(unit == Bfloat16Unit::kTiles) {
-  if (set_) SetTiles();
-}
-
-TileSetting::~TileSetting() {
-  if (set_) ReleaseTiles();
 }
 
 void Finish::Write(const float* sums, int64_t rows, int64_t columns, const int64_t* at,

@@ -4,7 +4,7 @@
 // (AVX512_BF16). Private to compute/gemm and compute/conv.
 //
 //   const Bfloat16Unit unit = Bfloat16UnitOf(work.isa());   // kNone: no such instructions
-//   const bfloat16::TileSetting setting(unit);              // in the thread that sums
+//   const TileSetting setting(unit == Bfloat16Unit::kTiles);   // in the thread that sums
 //   bfloat16::SumsOf(unit, a.Blocks(i), b.Blocks(j))(steps, a.At(i, 0), b.At(j, 0), false, sums);
 //
 // A product is of vectors: rows of a, columns of b. Both are packed in groups of 32 vectors, and
@@ -14,13 +14,14 @@
 // zeros, in operands and in sums; NaN and infinities are kept. The units differ in the order of a
 // sum.
 // Ownership: all memory is the caller's.
-// Threads: any; a TileSetting is its thread's.
+// Threads: any.
 // Errors: none. But for Bfloat16UnitOf, nothing here may be called where there is no unit.
 #pragma once
 
 #include <cstdint>
 
 #include "thalweg/compute/isa/isa.h"
+#include "thalweg/compute/isa/tiles.h"
 
 namespace thalweg::compute {
 
@@ -74,19 +75,6 @@ void PackColumns(const uint16_t* const* rows, int64_t at, int64_t count, uint16_
 // sums[32 * i + j] (+)= the sum over some steps of vector i of a group of a times j of one of b.
 using SumsFn = void (*)(int64_t steps, const uint16_t* a, const uint16_t* b, bool add, float* sums);
 SumsFn SumsOf(Bfloat16Unit unit, int64_t a_blocks, int64_t b_blocks);
-
-// The tiles of one thread, for as long as it lives; those that are configured make what follows in
-// the thread dearer.
-class TileSetting {
- public:
-  explicit TileSetting(Bfloat16Unit unit);
-  TileSetting(const TileSetting&) = delete;
-  TileSetting& operator=(const TileSetting&) = delete;
-  ~TileSetting();
-
- private:
-  const bool set_;
-};
 
 // Where the sums of two groups go: element j of row i to c[at[i] + j]. A residual lies as c does.
 struct Finish {

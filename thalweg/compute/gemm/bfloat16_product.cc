@@ -125,7 +125,7 @@ Status Bfloat16Gemm(Work& work, Bfloat16Unit unit, const GemmShape& s, const voi
                         std::min(s.m - row * kGroup, kRowGroups * kGroup), s.k};
       if (!Pack(inner, Side::kA, own, a_own.get()).ok()) return true;  // cancelled
     }
-    const TileSetting setting(unit);
+    const TileSetting setting(unit == Bfloat16Unit::kTiles);
     for (int64_t column = first; column < last && !work.cancelled(); column += kColumnGroups) {
       product.Multiply(a_packed, row, row_end, column, std::min(column + kColumnGroups, last),
                        sums.get());

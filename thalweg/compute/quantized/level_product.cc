@@ -9,15 +9,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "thalweg/compute/isa/leaf.h"
+#include "thalweg/compute/isa/tiles.h"
+#include "thalweg/compute/quantized/level_tiles.h"
 
 namespace thalweg::compute {
 namespace {
 
-constexpr int kMaxRows = 12;
-constexpr int64_t kMaxTile = 12 * 32;
+constexpr int kMaxRows = 32;
+constexpr int64_t kMaxTile = kMaxRows * 32;
 constexpr int64_t kRowBlock = 96;      // a multiple of every kernel's rows
 constexpr int64_t kColumnBlock = 256;  // and of every kernel's columns
 
@@ -96,7 +99,7 @@ struct Avx2 {
 // No level has these instructions, which need no others to be of use: they are asked for alone.
 struct Vnni {
   using Element = uint8_t;
-  static constexpr int kRows = kMaxRows, kColumns = 32, kDepth = 4;
+  static constexpr int kRows = 12, kColumns = 32, kDepth = 4;
   template <int R>
   [[gnu::target("avx512f,avx512bw,avx512vnni")]] static void Tile(int64_t steps,
                                                                   const void* a_panel,
@@ -153,6 +156,18 @@ struct Vnni {
   }
 };
 
+// Tiles, whose steps are of 64 bytes.
+struct Tiles {
+  using Element = uint8_t;
+  static constexpr int kRows = level_tiles::kRows, kColumns = level_tiles::kColumns,
+                       kDepth = level_tiles::kDepth;
+  template <int R>
+  static void Tile(int64_t steps, const void* a, const void* b, int32_t* tile) {
+    level_tiles::Multiply(steps, R, static_cast<const uint8_t*>(a), static_cast<const uint8_t*>(b),
+                          tile);
+  }
+};
+
 uint8_t FlipOf(bool flips) { return flips ? 0x80 : 0; }
 
 // One step of one row of a.
@@ -161,26 +176,36 @@ void PackLane(const uint8_t* levels, uint8_t flip, Element* lane) {
   for (int64_t d = 0; d < kDepth; ++d) lane[d] = static_cast<uint8_t>(levels[d] ^ flip);
 }
 
+// Rows that a panel has room for.
+template <class Isa>
+int64_t RoomFor(int64_t rows) {
+  return std::is_same_v<Isa, Tiles> ? level_tiles::PackedRows(rows) : rows;
+}
+
 // A panel of `rows` rows of a, [rows, k] with strides, and, unless null, the rows' sums.
 template <class Isa>
 void PackRows(int64_t rows, int64_t k, const uint8_t* from, int64_t row_stride, int64_t step,
               uint8_t flip, void* panel, uint32_t* sums) {
   constexpr int64_t kDepth = Isa::kDepth;
+  const int64_t room = RoomFor<Isa>(rows);
   using Element = typename Isa::Element;
   auto* const to = static_cast<Element*>(panel);
   const int64_t whole = step == 1 ? k / kDepth : 0, steps = (k + kDepth - 1) / kDepth;
   for (int64_t r = 0; r < rows; ++r) {
     const uint8_t* const row = from + r * row_stride;
     for (int64_t s = 0; s < whole; ++s) {
-      PackLane<Element, kDepth>(row + s * kDepth, flip, to + (s * rows + r) * kDepth);
+      PackLane<Element, kDepth>(row + s * kDepth, flip, to + (s * room + r) * kDepth);
     }
     for (int64_t s = whole; s < steps; ++s) {
       uint8_t rest[kDepth];
-      for (int64_t d = 0; d < kDepth; ++d) {
-        const int64_t l = s * kDepth + d;
-        rest[d] = l < k ? row[l * step] : flip;  // whose bits flipped are none
+      const int64_t first = s * kDepth, some = std::min(kDepth, k - first);
+      if (step == 1) {
+        std::memcpy(rest, row + first, static_cast<size_t>(some));
+      } else {
+        for (int64_t d = 0; d < some; ++d) rest[d] = row[(first + d) * step];
       }
-      PackLane<Element, kDepth>(rest, flip, to + (s * rows + r) * kDepth);
+      std::memset(rest + some, flip, static_cast<size_t>(kDepth - some));  // flipped it is none
+      PackLane<Element, kDepth>(rest, flip, to + (s * room + r) * kDepth);
     }
     if (sums == nullptr) continue;
     uint32_t sum = 0;
@@ -221,13 +246,28 @@ void PackColumns(int64_t k, int64_t columns, const uint8_t* from, int64_t step, 
   for (int64_t j = 0; j < columns; ++j) sums[j] = sum[j];
 }
 
+// The same for tiles: steps of four bytes, and zeros up to whole ones of 64.
+void PackTileColumns(int64_t k, int64_t columns, const uint8_t* from, int64_t step, int64_t stride,
+                     uint8_t flip, void* panel, uint32_t* sums) {
+  PackColumns<Vnni>(k, columns, from, step, stride, flip, panel, sums);
+  constexpr int64_t kBytes = Vnni::kDepth * Vnni::kColumns;
+  const int64_t steps = (k + Vnni::kDepth - 1) / Vnni::kDepth;
+  const int64_t all = (k + Tiles::kDepth - 1) / Tiles::kDepth * (Tiles::kDepth / Vnni::kDepth);
+  std::memset(static_cast<uint8_t*>(panel) + steps * kBytes, 0,
+              static_cast<size_t>((all - steps) * kBytes));
+}
+
 struct LevelKernel {
   int64_t rows, columns, depth, element;
+  bool tiles;
   TileFn tile[kMaxRows + 1];  // [r]: of r rows
   TileInPlaceFn tile_in_place[kMaxRows + 1];
   decltype(&PackRows<Sse4>) pack_rows;
   decltype(&PackColumns<Sse4>) pack_columns;
 
+  // Whether tiles read rows of a that are not packed, or could be packed from where they lie.
+  bool InPlace() const { return tile_in_place[1] != nullptr; }
+  int64_t Room(int64_t rows) const { return tiles ? level_tiles::PackedRows(rows) : rows; }
   int64_t Steps(int64_t k) const { return (k + depth - 1) / depth; }
   int64_t Panels(int64_t n) const { return (n + columns - 1) / columns; }
   int64_t RowBytes(int64_t k) const { return Steps(k) * depth * element; }
@@ -246,16 +286,19 @@ constexpr LevelKernel MakeKernel(std::integer_sequence<int, R...>) {
           Isa::kColumns,
           Isa::kDepth,
           sizeof(typename Isa::Element),
+          std::is_same_v<Isa, Tiles>,
           {nullptr, &Isa::template Tile<R + 1>...},
           {nullptr, TileInPlaceOf<Isa, R + 1>()...},
           &PackRows<Isa>,
-          &PackColumns<Isa>};
+          std::is_same_v<Isa, Tiles> ? &PackTileColumns : &PackColumns<Isa>};
 }
 
 const LevelKernel& KernelOf(const IsaTable& isa) {
   static constexpr LevelKernel kSse4 = MakeKernel<Sse4>(std::make_integer_sequence<int, 4>()),
                                kAvx2 = MakeKernel<Avx2>(std::make_integer_sequence<int, 6>()),
-                               kVnni = MakeKernel<Vnni>(std::make_integer_sequence<int, 12>());
+                               kVnni = MakeKernel<Vnni>(std::make_integer_sequence<int, 12>()),
+                               kTiles = MakeKernel<Tiles>(std::make_integer_sequence<int, 32>());
+  if (isa.level >= IsaLevel::kAvx512 && HasTiles(TileKind::kBytes)) return kTiles;
   if (isa.level >= IsaLevel::kAvx512 && __builtin_cpu_supports("avx512vnni")) return kVnni;
   return isa.level >= IsaLevel::kAvx2 ? kAvx2 : kSse4;
 }
@@ -297,7 +340,7 @@ struct Product {
   void Multiply(int64_t first, int64_t rows, const TileRows& from, int64_t panel) const {
     alignas(64) int32_t tile[kMaxTile];
     const uint8_t* const b = panels + panel * kernel.PanelBytes(size.k);
-    if (pieces > 0) {
+    if (pieces > 0 && kernel.InPlace()) {
       kernel.tile_in_place[rows](pieces, kernel.Steps(size.k / pieces), from.places, b, tile);
     } else {
       kernel.tile[rows](kernel.Steps(size.k), from.packed, b, tile);
@@ -328,11 +371,11 @@ struct Product {
   }
 };
 
-// How many pieces the rows of a have where tiles can read them, or 0: bytes as they are, in whole
-// steps, whose sum nobody asks for.
+// How many pieces the rows of a have that are read where they lie, or 0: bytes as they are, in
+// whole steps, whose sum nobody asks for.
 int64_t PiecesInPlace(const LevelKernel& kernel, const ProductSize& size, const LevelMatrix& a,
                       uint32_t b_zero) {
-  if (kernel.tile_in_place[1] == nullptr || a.dtype != DType::kQuint8 || a.transposed) return 0;
+  if (!(kernel.InPlace() || kernel.tiles) || a.dtype != DType::kQuint8 || a.transposed) return 0;
   const int64_t pieces = a.rows == nullptr ? 1 : a.rows->pieces();
   return b_zero == 0 && pieces > 0 && size.k / pieces % kernel.depth == 0 ? pieces : 0;
 }
@@ -344,8 +387,10 @@ class RowBlock {
       : product_(product),
         begin_(begin),
         end_(end),
+        packs_(product.pieces == 0 || !product.kernel.InPlace()),
         places_(work, product.pieces * (end - begin)),
-        packed_(work, product.pieces > 0 ? 0 : (end - begin) * product.kernel.RowBytes(Depth())),
+        packed_(work,
+                packs_ ? product.kernel.Room(end - begin) * product.kernel.RowBytes(Depth()) : 0),
         copied_(work,
                 product.pieces > 0 || product.a.rows == nullptr ? 0 : (end - begin) * Depth()) {}
 
@@ -363,7 +408,12 @@ class RowBlock {
     for (int64_t i = begin_; i < end_; i += tile) {
       const int64_t rows = std::min(tile, end_ - i), at = i - begin_;
       if (product_.pieces > 0) {
-        product_.Locate(i, rows, places_.get() + at * product_.pieces);
+        const uint8_t** const places = places_.get() + at * product_.pieces;
+        product_.Locate(i, rows, places);
+        if (packs_) {
+          level_tiles::PackPieces(product_.pieces, product_.kernel.Steps(k / product_.pieces), rows,
+                                  places, packed_.get() + at * product_.kernel.RowBytes(k));
+        }
         continue;
       }
       product_.kernel.pack_rows(rows, k, from + at * stride, stride, step,
@@ -378,7 +428,7 @@ class RowBlock {
     for (int64_t i = begin_; i < end_; i += product_.kernel.rows) {
       const int64_t at = i - begin_;
       TileRows rows{.sums = sums_ + at};
-      if (product_.pieces > 0) {
+      if (!packs_) {
         rows.places = places_.get() + at * product_.pieces;
       } else {
         rows.packed = packed_.get() + at * product_.kernel.RowBytes(Depth());
@@ -392,6 +442,7 @@ class RowBlock {
 
   const Product& product_;
   const int64_t begin_, end_;
+  const bool packs_;
   Scratch<const uint8_t*> places_;
   Scratch<uint8_t> packed_, copied_;
   uint32_t sums_[kRowBlock] = {};
@@ -409,6 +460,7 @@ Status MultiplyAll(Work& work, const Product& product) {
     const int64_t left = shard / row_blocks * width, right = std::min(n, left + width);
     RowBlock rows(work, product, begin, end);
     if (!rows.Fill()) return false;
+    const TileSetting setting(kernel.tiles);
     for (int64_t panel = left / kernel.columns; panel < kernel.Panels(right); ++panel) {
       if (work.cancelled()) return true;
       rows.Multiply(panel);

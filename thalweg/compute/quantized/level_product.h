@@ -7,7 +7,8 @@
 //
 // c[i, j] = the sum over l of (a[i, l] - a.zero) * (b[l, j] - b.zero). Sums are exact modulo 2^32,
 // so that bits are the same at every level of instructions and for every number of threads. Where
-// the processor has AVX512-VNNI, each lane adds four products an instruction, else two.
+// the processor has AMX, its tiles do, else where it has AVX512-VNNI each lane adds four products
+// an instruction, else two.
 // Ownership: operands are the caller's; nothing is kept. What PackLevels has written is good for
 // one instruction set level of one machine.
 // Threads: any, each with its own Work; LevelRows and LevelSums are called by several.
