@@ -497,12 +497,48 @@ void ReducedRows(Bench& bench) {
   }
 }
 
+// Elements of one value: floats, or of 16 bits.
+class Stored {
+ public:
+  Stored(DType type, int64_t n, float value)
+      : bytes_(static_cast<size_t>(n * (type == DType::kFloat ? 4 : 2))) {
+    for (int64_t i = 0; i < n; ++i) {
+      if (type == DType::kFloat) Put(i, value);
+      if (type == DType::kHalf) Put(i, Half(value));
+      if (type == DType::kBfloat16) Put(i, Bfloat16(value));
+    }
+  }
+  const void* data() const { return bytes_.data(); }
+  void* data() { return bytes_.data(); }
+  double bytes() const { return static_cast<double>(bytes_.size()); }
+
+ private:
+  template <class T>
+  void Put(int64_t i, T value) {
+    std::memcpy(bytes_.data() + i * static_cast<int64_t>(sizeof value), &value, sizeof value);
+  }
+  std::vector<char> bytes_;
+};
+
+void SumRows(Bench& bench, DType t, int64_t rows, int64_t columns) {
+  const std::vector<int64_t> dims = {rows, columns};
+  const Stored x(t, rows * columns, 0.5f);
+  Stored y(t, std::max(rows, columns), 0);
+  for (const int64_t axis : {0, 1}) {
+    const std::vector<int64_t> axes = {axis};
+    const Reduction reduction = *Reduction::Make(dims, axes);
+    const std::string name = StrCat("sum of ", DTypeName(t), axis == 0 ? " columns" : " rows");
+    bench.Bytes(Label(name.c_str(), {rows, columns}), x.bytes(), [&] {
+      Reduce(bench.work(), ReduceOp::kSum, t, reduction, x.data(), y.data()).IgnoreError();
+    });
+  }
+}
+
 void RowRows(Bench& bench) {
   for (const auto& [rows, columns] :
        {std::pair<int64_t, int64_t>{1000, 1024}, {1000, 10}, {10000, 1000}, {1000000, 10}}) {
     const int64_t n = rows * columns;
     std::vector<float> x(n, 0.5f), y(n), loss(rows);
-    const std::vector<int64_t> dims = {rows, columns};
     const auto bytes = static_cast<double>(n) * 4;
     bench.Bytes(Label("softmax", {rows, columns}), 2 * bytes, [&] {
       Softmax(bench.work(), DType::kFloat, rows, columns, x.data(), y.data()).IgnoreError();
@@ -521,14 +557,7 @@ void RowRows(Bench& bench) {
                    x.data(), loss.data(), y.data())
           .IgnoreError();
     });
-    for (const int64_t axis : {0, 1}) {
-      const std::vector<int64_t> axes = {axis};
-      const Reduction reduction = *Reduction::Make(dims, axes);
-      bench.Bytes(Label(axis == 0 ? "sum of columns" : "sum of rows", {rows, columns}), bytes, [&] {
-        Reduce(bench.work(), ReduceOp::kSum, DType::kFloat, reduction, x.data(), y.data())
-            .IgnoreError();
-      });
-    }
+    for (DType t : {DType::kFloat, DType::kBfloat16}) SumRows(bench, t, rows, columns);
   }
   const int64_t n = 10000000;
   std::vector<float> var(n), m(n), v(n, 1.0f), grad(n, 0.1f);
@@ -541,40 +570,43 @@ void RowRows(Bench& bench) {
               [&] { RunUpdate(bench.work(), DType::kFloat, n, update).IgnoreError(); });
 }
 
-void PoolRows(Bench& bench) {
+void PoolRows(Bench& bench, DType t) {
   const Window w = *MakeWindow(112, 3, 2, 1, Padding::kSame);
   const PoolShape s{8, w, w, 64};
-  std::vector<float> x(s.batch * s.InPixels() * 64, 0.5f), dx(x.size()),
-      y(s.batch * s.OutPixels() * 64);
-  const double bytes = 4.0 * static_cast<double>(x.size() + y.size());
-  bench.Bytes("max pool 3x3/2 8x112x112x64", bytes,
-              [&] { MaxPool(bench.work(), DType::kFloat, s, x.data(), y.data()).IgnoreError(); });
-  bench.Bytes(
-      "max pool gradient 3x3/2 8x112x112x64", bytes + 4.0 * static_cast<double>(x.size()), [&] {
-        MaxPoolGrad(bench.work(), DType::kFloat, s, x.data(), y.data(), dx.data()).IgnoreError();
-      });
-  bench.Bytes("average pool 3x3/2 8x112x112x64", bytes,
-              [&] { AvgPool(bench.work(), DType::kFloat, s, x.data(), y.data()).IgnoreError(); });
+  const Stored x(t, s.batch * s.InPixels() * 64, 0.5f);
+  Stored dx(x), y(t, s.batch * s.OutPixels() * 64, 0);
+  const double in = x.bytes(), out = y.bytes();
+  const std::string shape = StrCat(" 3x3/2 8x112x112x64 ", DTypeName(t));
+  bench.Bytes("max pool" + shape, in + out,
+              [&] { MaxPool(bench.work(), t, s, x.data(), y.data()).IgnoreError(); });
+  bench.Bytes("max pool gradient" + shape, 2 * in + out, [&] {
+    MaxPoolGrad(bench.work(), t, s, x.data(), y.data(), dx.data()).IgnoreError();
+  });
+  bench.Bytes("average pool" + shape, in + out,
+              [&] { AvgPool(bench.work(), t, s, x.data(), y.data()).IgnoreError(); });
+  bench.Bytes("average pool gradient" + shape, in + out,
+              [&] { AvgPoolGrad(bench.work(), t, s, y.data(), dx.data()).IgnoreError(); });
 }
 
 // Batch normalization of 8x56x56x256 in training: four passes over memory.
-void NormRows(Bench& bench) {
+void NormRows(Bench& bench, DType t) {
   const ChannelShape s{8 * 56 * 56, 256, 1};
   const int64_t n = s.outer * s.channels;
-  std::vector<float> x(n, 0.5f), dy(n, 0.25f), y(n), factor(s.channels, 1.0f);
+  const Stored x(t, n, 0.5f), dy(t, n, 0.25f);
+  Stored y(t, n, 0);
+  std::vector<float> factor(s.channels, 1.0f);
   std::vector<double> a(s.channels), b(s.channels);
-  const double bytes = 4.0 * static_cast<double>(n);
-  const DType t = DType::kFloat;
   const float* f = factor.data();
-  bench.Bytes("batch norm moments", bytes, [&] {
+  const std::string norm = StrCat("batch norm ", DTypeName(t), " ");
+  bench.Bytes(norm + "moments", x.bytes(), [&] {
     ChannelMoments(bench.work(), t, s, x.data(), a.data(), b.data()).IgnoreError();
   });
-  bench.Bytes("batch norm scale", 2 * bytes,
+  bench.Bytes(norm + "scale", 2 * x.bytes(),
               [&] { ScaleChannels(bench.work(), t, s, x.data(), f, f, y.data()).IgnoreError(); });
-  bench.Bytes("batch norm gradient sums", 2 * bytes, [&] {
+  bench.Bytes(norm + "gradient sums", 2 * x.bytes(), [&] {
     ChannelGradSums(bench.work(), t, s, dy.data(), x.data(), f, a.data(), b.data()).IgnoreError();
   });
-  bench.Bytes("batch norm gradient", 3 * bytes, [&] {
+  bench.Bytes(norm + "gradient", 3 * x.bytes(), [&] {
     CenteredGrad(bench.work(), t, s, dy.data(), x.data(), f, f, f, f, y.data()).IgnoreError();
   });
 }
@@ -617,8 +649,11 @@ int main(int argc, char** argv) {
     ChainRows(bench);
     ReducedRows(bench);
     RowRows(bench);
-    PoolRows(bench);
-    NormRows(bench);
+    using thalweg::DType;
+    for (DType t : {DType::kFloat, DType::kHalf, DType::kBfloat16}) {
+      PoolRows(bench, t);
+      NormRows(bench, t);
+    }
     DepthwiseRows(bench);
   }
   return 0;

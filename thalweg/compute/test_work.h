@@ -70,6 +70,13 @@ T FromDouble(double value) {
   return ElementOf<T>(value);
 }
 
+template <class T>
+std::vector<Value<T>> Widened(const std::vector<T>& elements) {
+  std::vector<Value<T>> values;
+  for (T element : elements) values.push_back(ValueOf(element));
+  return values;
+}
+
 // n values in [low, high], the same in every run.
 template <class T = float>
 std::vector<T> RandomValues(int64_t n, double low = -1, double high = 1, uint32_t seed = 1) {

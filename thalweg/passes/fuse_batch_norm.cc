@@ -10,8 +10,11 @@ namespace thalweg {
 namespace {
 
 bool MayFuse(const Node& node) {
-  return node.FindAttr("_class") == nullptr && node.num_outputs() > 0 && !node.output_is_ref(0) &&
-         node.output_type(0) == DType::kFloat;
+  if (node.FindAttr("_class") != nullptr || node.num_outputs() == 0 || node.output_is_ref(0)) {
+    return false;
+  }
+  const DType type = node.output_type(0);
+  return type == DType::kFloat || type == DType::kHalf || type == DType::kBfloat16;
 }
 
 bool IsTrue(const Node& node, const char* attr) {
@@ -114,6 +117,7 @@ class BatchNormFuser {
 
   void LookBackward(const Node& node) {
     if (node.op_name() != "FusedBatchNormGradV3" || !MayFuse(node)) return;
+    if (node.output_type(0) != DType::kFloat) return;  // nor has the schema bfloat16
     const Node* relu_grad = node.input(0).node;
     if (relu_grad == nullptr || relu_grad->op_name() != "ReluGrad" || !MayFuse(*relu_grad) ||
         Next(*relu_grad) != &node || !relu_grad->control_inputs().empty()) {
@@ -149,7 +153,7 @@ class BatchNormFuser {
       const AttrValue* value = first.FindAttr(name);
       if (value != nullptr) spec.attrs.Set(name, *value);
     }
-    spec.attrs.Set("T", DType::kFloat);
+    spec.attrs.Set("T", first.output_type(0));
     spec.attrs.Set("U", DType::kFloat);
     spec.attrs.Set("num_side_inputs", side_inputs);
     spec.attrs.Set("activation_mode", std::string("Relu"));

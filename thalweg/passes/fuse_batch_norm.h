@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FuseBatchNorms: batch normalization of floats takes along what follows it, so that images are
-// read and written fewer times, with the same bits:
+// FuseBatchNorms: batch normalization takes along what follows it, so that images are read and
+// written fewer times, with the same bits; gradients of floats alone:
 //
 //   Relu(FusedBatchNormV3(x, ...))                    -> _FusedBatchNormEx
 //   Relu(Add(FusedBatchNormV3(x, ...), side))         -> _FusedBatchNormEx

@@ -86,5 +86,19 @@ TEST_F(FuseBatchNormTest, ValuesThatOthersSeeStay) {
       << "another epsilon: not this one's gradient";
 }
 
+TEST_F(FuseBatchNormTest, SixteenBitsJoinForwards) {
+  for (DType type : {DType::kHalf, DType::kBfloat16}) {
+    const auto image = [&](const char* name) {
+      return b.Op("Placeholder", {}, {{"dtype", type}}, StrCat(name, DTypeName(type)));
+    };
+    Node* norm = Norm(image("image"), StrCat("n", DTypeName(type)));
+    const Output y = Relu({norm, 0}, StrCat("y", DTypeName(type)));
+    const Output grad = b.Op("ReluGrad", {image("dy"), y});
+    EXPECT_THAT(Ops({y, NormGrad(norm, grad)}),
+                ElementsAre("_FusedBatchNormEx", "ReluGrad", "FusedBatchNormGradV3"));
+    EXPECT_EQ(*result.fetches[0].node->Attr<DType>("T"), type);
+  }
+}
+
 }  // namespace
 }  // namespace thalweg

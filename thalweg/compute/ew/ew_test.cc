@@ -580,6 +580,9 @@ TEST(CastTest, HalvesAsTheScalarConversionsMakeThemAtEveryLevel) {
   std::vector<float> floats(65536 + 3);
   for (int i = 0; i < 65536 + 3; ++i)
     floats[i] = std::bit_cast<float>(static_cast<uint32_t>(i) * 65521u);
+  for (uint32_t high = 0; high < 65536; ++high) {  // half way between two of bfloat16
+    floats.push_back(std::bit_cast<float>(high << 16 | 0x8000u));
+  }
   for (IsaLevel level : TestLevels()) {
     TestWork work(level);
     std::vector<float> wide(65536);

@@ -33,11 +33,12 @@ inline uint16_t FloatToHalf(float v) {
   return static_cast<uint16_t>(sign | bits);
 }
 
+// Selected among 32 bits, by the number: gcc makes less of other forms.
 inline uint16_t FloatToBfloat16(float v) {
   const uint32_t u = ToBits(v);
-  const uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-  const uint32_t nan = (u >> 16) | 0x40u;
-  return static_cast<uint16_t>((u & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+  const uint32_t rounded = u + 0x7fffu + ((u >> 16) & 1u);
+  const uint32_t nan = u | 0x400000u;
+  return static_cast<uint16_t>((v != v ? nan : rounded) >> 16);
 }
 
 void HalvesToFloats(float* out, const uint16_t* in, int64_t n) {
@@ -71,7 +72,21 @@ void Bfloat16sToFloats(float* out, const uint16_t* in, int64_t n) {
 }
 
 void FloatsToBfloat16s(uint16_t* out, const float* in, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i] = FloatToBfloat16(in[i]);
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  const auto high = [&](const float* from) {
+    const Vec<float> v = Load(from);
+    const Vec<uint32_t> u = (Vec<uint32_t>)v;
+    return (__m512i)((v != v ? u | 0x400000 : u + 0x7fff + ((u >> 16) & 1)) >> 16);
+  };
+  const Vec<int64_t> order = {0, 2, 4, 6, 1, 3, 5, 7};  // packing takes turns
+  for (; i + 32 <= n; i += 32) {
+    const __m512i packed = _mm512_packus_epi32(high(in + i), high(in + i + 16));
+    const __m512i halves = _mm512_maskz_permutexvar_epi64(-1, (__m512i)order, packed);
+    __builtin_memcpy(out + i, &halves, sizeof halves);
+  }
+#endif
+  for (; i < n; ++i) out[i] = FloatToBfloat16(in[i]);
 }
 
 }  // namespace

@@ -38,6 +38,13 @@ int64_t OuterGrain(const ChannelShape& s) {
   return std::max<int64_t>(1, kGrain / std::max<int64_t>(1, s.channels * s.inner));
 }
 
+// Two operands read at once are more than processors fetch early enough by themselves.
+template <class T>
+[[gnu::always_inline]] inline void FetchAhead(const T* row, int64_t channels) {
+  constexpr int64_t kLine = 64 / sizeof(T), kAhead = 1024 / sizeof(T);
+  for (int64_t c = 0; c < channels; c += kLine) __builtin_prefetch(row + c + kAhead);
+}
+
 // The sum of f(i) for i below n, in lanes.
 template <class F>
 float SumLanes(int64_t n, const F& f) {
@@ -65,13 +72,29 @@ struct Moments {
   }
 };
 
+// Calls add(row, how many) for all rows in order: four at a time, so that sums are loaded and
+// stored less often.
+template <class T, class Add>
+[[gnu::always_inline]] inline void ForRows(const T* x, int64_t rows, int64_t channels,
+                                           const Add& add) {
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) add(x + r * channels, 4);
+  for (; r < rows; ++r) add(x + r * channels, 1);
+}
+
 template <class T>
 struct SumRows {
   [[gnu::always_inline]] static void Run(const T* __restrict x, int64_t rows, int64_t channels,
                                          float* __restrict sum) {
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < channels; ++c) sum[c] += Load(x[r * channels + c]);
-    }
+    ForRows(
+        x, rows, channels, [&](const T* from, int64_t some) __attribute__((always_inline)) {
+          for (int64_t c = 0; c < channels; ++c) {
+            float total = sum[c];
+#pragma GCC unroll 4
+            for (int64_t r = 0; r < some; ++r) total += Load(from[r * channels + c]);
+            sum[c] = total;
+          }
+        });
   }
 };
 
@@ -79,39 +102,52 @@ template <class T>
 struct SumSquares {
   [[gnu::always_inline]] static void Run(const T* __restrict x, int64_t rows, int64_t channels,
                                          const float* __restrict mean, float* __restrict squares) {
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = 0; c < channels; ++c) {
-        const float centered = Load(x[r * channels + c]) - mean[c];
-        squares[c] += centered * centered;
-      }
+    ForRows(
+        x, rows, channels, [&](const T* from, int64_t some) __attribute__((always_inline)) {
+          for (int64_t c = 0; c < channels; ++c) {
+            float total = squares[c];
+#pragma GCC unroll 4
+            for (int64_t r = 0; r < some; ++r) {
+              const float centered = Load(from[r * channels + c]) - mean[c];
+              total += centered * centered;
+            }
+            squares[c] = total;
+          }
+        });
+  }
+};
+
+// Mean and squared distances of a piece are merged with those of what came before it, which has
+// one count for all channels, so that the weights are computed once.
+struct MergePiece {
+  [[gnu::always_inline]] static void Run(const float* __restrict mean,
+                                         const float* __restrict squares, int64_t channels,
+                                         double before, double piece, double* __restrict means,
+                                         double* __restrict distances) {
+    const double weight = piece / (before + piece), spread = before * weight;
+    for (int64_t c = 0; c < channels; ++c) {
+      const double delta = mean[c] - means[c];
+      means[c] += delta * weight;
+      distances[c] += squares[c] + delta * delta * spread;
     }
   }
 };
 
-// Rows of all channels: one pass over memory, two over each piece while it is in cache. All
-// channels have one count, so that the weights of a piece are computed once.
+// Rows of all channels: one pass over memory, two over each piece while it is in cache.
 template <class T>
 void AddRows(const IsaTable& isa, const T* x, int64_t rows, int64_t channels, float* mean,
-             float* squares, Moments* moments) {
-  double count = 0;
+             float* squares, double* means, double* distances) {
   for (int64_t row = 0; row < rows; row += kRows) {
     const int64_t n = std::min(kRows, rows - row);
     const T* block = x + row * channels;
     std::fill_n(mean, channels, 0.0f);
     std::fill_n(squares, channels, 0.0f);
-    RunLeaf<SumRows<T>>(isa, block, n, channels, mean);
+    RunWideLeaf<SumRows<T>>(isa, block, n, channels, mean);
     for (int64_t c = 0; c < channels; ++c) mean[c] /= static_cast<float>(n);
-    RunLeaf<SumSquares<T>>(isa, block, n, channels, static_cast<const float*>(mean), squares);
-    const double part = static_cast<double>(n), all = count + part;
-    const double weight = part / all, spread = count * weight;
-    for (int64_t c = 0; c < channels; ++c) {
-      const double delta = mean[c] - moments[c].mean;
-      moments[c].mean += delta * weight;
-      moments[c].squares += squares[c] + delta * delta * spread;
-    }
-    count = all;
+    RunWideLeaf<SumSquares<T>>(isa, block, n, channels, mean, squares);
+    RunWideLeaf<MergePiece>(isa, mean, squares, channels, static_cast<double>(row),
+                            static_cast<double>(n), means, distances);
   }
-  for (int64_t c = 0; c < channels; ++c) moments[c].count = count;
 }
 
 // One channel's elements in a row.
@@ -136,12 +172,13 @@ template <class Leaf, class... Args>
 Status ForElements(Work& work, const ChannelShape& s, Args... args) {
   return ForBlocks(work, s.outer, OuterGrain(s), [&](int64_t o, int64_t end) {
     if (s.inner == 1) {
-      RunLeaf<Leaf>(work.isa(), o * s.channels, end - o, s.channels, int64_t{0}, args...);
+      RunWideLeaf<Leaf>(work.isa(), o * s.channels, end - o, s.channels, int64_t{0}, args...);
       return;
     }
     for (; o < end; ++o) {
       for (int64_t c = 0; c < s.channels; ++c) {
-        RunLeaf<Leaf>(work.isa(), (o * s.channels + c) * s.inner, s.inner, int64_t{1}, c, args...);
+        RunWideLeaf<Leaf>(work.isa(), (o * s.channels + c) * s.inner, s.inner, int64_t{1}, c,
+                          args...);
       }
     }
   });
@@ -163,6 +200,8 @@ struct SumGradRows {
     const float* factor = kRelu ? relu.factor : mean;
     const float* term = kRelu ? relu.term : mean;
     for (int64_t r = 0; r < rows; ++r) {
+      FetchAhead(x + r * channels, channels);
+      FetchAhead(dy + r * channels, channels);
       for (int64_t c = 0; c < channels; ++c) {
         const float v = Load(x[r * channels + c]);
         const float g = Passed<kRelu>(Load(dy[r * channels + c]), v, factor[c], term[c]);
@@ -181,11 +220,11 @@ void AddGradRows(const IsaTable& isa, const T* dy, const T* x, int64_t rows, int
     const int64_t at = row * channels, n = std::min(kRows, rows - row);
     std::fill_n(part, 2 * channels, 0.0f);
     if (relu.factor != nullptr) {
-      RunLeaf<SumGradRows<T, true>>(isa, dy + at, x + at, n, channels, mean, relu, part,
-                                    part + channels);
+      RunWideLeaf<SumGradRows<T, true>>(isa, dy + at, x + at, n, channels, mean, relu, part,
+                                        part + channels);
     } else {
-      RunLeaf<SumGradRows<T, false>>(isa, dy + at, x + at, n, channels, mean, relu, part,
-                                     part + channels);
+      RunWideLeaf<SumGradRows<T, false>>(isa, dy + at, x + at, n, channels, mean, relu, part,
+                                         part + channels);
     }
     for (int64_t i = 0; i < 2 * channels; ++i) total[i] += static_cast<double>(part[i]);
   }
@@ -218,22 +257,26 @@ void AddReluGradRun(const T* dy, const T* x, int64_t size, float mean, float fac
 template <class T>
 Status MomentsAs(Work& work, const ChannelShape& s, const T* x, double* mean, double* variance) {
   const int64_t grain = OuterGrain(s), blocks = (s.outer + grain - 1) / grain;
-  Scratch<Moments> partial(work, blocks * s.channels);
+  const int64_t width = 2 * s.channels;  // means, then squared distances
+  Scratch<double> partial(work, blocks * width);
   if (!partial) return OutOfScratch();
   RETURN_IF_ERROR(ForShards(work, blocks, [&](int64_t block) {
-    Moments* own = partial.get() + block * s.channels;
-    std::fill_n(own, s.channels, Moments());
+    double *const means = partial.get() + block * width, *const distances = means + s.channels;
+    std::fill_n(means, width, 0.0);
     const int64_t begin = block * grain, end = std::min(s.outer, begin + grain);
     if (s.inner == 1) {
-      Scratch<float> sums(work, 2 * s.channels);
+      Scratch<float> sums(work, width);
       if (!sums) return false;
       AddRows(work.isa(), x + begin * s.channels, end - begin, s.channels, sums.get(),
-              sums.get() + s.channels, own);
+              sums.get() + s.channels, means, distances);
       return true;
     }
     for (int64_t o = begin; o < end; ++o) {
       for (int64_t c = 0; c < s.channels; ++c) {
-        AddRun(x + (o * s.channels + c) * s.inner, s.inner, own[c]);
+        Moments own{static_cast<double>((o - begin) * s.inner), means[c], distances[c]};
+        AddRun(x + (o * s.channels + c) * s.inner, s.inner, own);
+        means[c] = own.mean;
+        distances[c] = own.squares;
       }
     }
     return true;
@@ -241,8 +284,9 @@ Status MomentsAs(Work& work, const ChannelShape& s, const T* x, double* mean, do
   for (int64_t c = 0; c < s.channels; ++c) {
     Moments all;
     for (int64_t b = 0; b < blocks; ++b) {
-      const Moments& part = partial[b * s.channels + c];
-      all.Merge(part.count, part.mean, part.squares);
+      const int64_t rows = std::min(s.outer, (b + 1) * grain) - b * grain;
+      const double* part = partial.get() + b * width;
+      all.Merge(static_cast<double>(rows * s.inner), part[c], part[s.channels + c]);
     }
     mean[c] = all.mean;
     variance[c] = all.squares / std::max(1.0, all.count);
@@ -339,6 +383,8 @@ struct Center {
       return;
     }
     for (int64_t r = 0; r < rows; ++r, first += channels) {
+      FetchAhead(x + first, channels);
+      FetchAhead(dy + first, channels);
       for (int64_t c = 0; c < channels; ++c) {
         dx[first + c] =
             at(first + c, mean[c], factor[c], term[c], slope[c], relu_factor[c], relu_term[c]);

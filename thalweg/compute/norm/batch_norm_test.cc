@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 #include "thalweg/compute/test_work.h"
@@ -104,6 +105,68 @@ TEST(BatchNormTest, ReluAndSideInputGiveTheBitsOfPassesOfTheirOwn) {
                              mean.data(), fused_dx.data(), {a.data(), b.data()})
                     .ok());
     EXPECT_EQ(dx, fused_dx);
+  }
+}
+
+// What the four functions make of x and dy, with a relu where a result or a gradient passes one.
+template <class T>
+struct Made {
+  Made(IsaLevel level, int threads, const ChannelShape& s, const std::vector<T>& x,
+       const std::vector<T>& dy)
+      : sums(4, std::vector<double>(static_cast<size_t>(s.channels))),
+        images(4, std::vector<T>(x.size())) {
+    constexpr DType t = kDTypeOf<T>;
+    const auto a = RandomValues(s.channels, -2, 2, 4), b = RandomValues(s.channels, -1, 1, 5);
+    const auto mean = RandomValues(s.channels, -1, 1, 6);
+    const ScaledRelu relu{a.data(), b.data()};
+    TestWork work(level, threads);
+    EXPECT_TRUE(ChannelMoments(work, t, s, x.data(), sums[0].data(), sums[1].data()).ok());
+    EXPECT_TRUE(ChannelGradSums(work, t, s, dy.data(), x.data(), mean.data(), sums[2].data(),
+                                sums[3].data(), relu)
+                    .ok());
+    const auto scale = [&](std::vector<T>& y, const AfterScale& after) {
+      EXPECT_TRUE(ScaleChannels(work, t, s, x.data(), a.data(), b.data(), y.data(), after).ok());
+    };
+    scale(images[0], {nullptr, true});
+    scale(images[1], {});
+    scale(images[2], {dy.data(), true});
+    EXPECT_TRUE(CenteredGrad(work, t, s, dy.data(), x.data(), mean.data(), a.data(), b.data(),
+                             mean.data(), images[3].data(), relu)
+                    .ok());
+  }
+  std::vector<std::vector<double>> sums;
+  std::vector<std::vector<T>> images;
+};
+
+template <class T>
+void CheckBitsOfFloat(IsaLevel level, const ChannelShape& s) {
+  const int64_t size = s.outer * s.channels * s.inner;
+  auto x = RandomValues<T>(size, -1, 1), dy = RandomValues<T>(size, -1, 1, 2);
+  const Made<T> finite(level, 1, s, x, dy);
+  EXPECT_EQ(finite.sums, Made<T>(level, 3, s, x, dy).sums);
+  EXPECT_EQ(finite.sums, Made<float>(level, 1, s, Widened(x), Widened(dy)).sums);
+  for (size_t i = 3; i < x.size(); i += 101) x[i] = T(i % 2 == 0 ? NAN : INFINITY);
+  const Made<T> made(level, 1, s, x, dy), again(level, 3, s, x, dy);
+  const Made<float> wide(level, 1, s, Widened(x), Widened(dy));
+  for (size_t k = 0; k < made.images.size(); ++k) {
+    for (size_t i = 0; i < x.size(); ++i) {
+      ASSERT_EQ(made.images[k][i].bits, again.images[k][i].bits);
+      T expected(wide.images[k][i]);
+      if (k == 2) {  // rounded before the sum, too
+        const float sum = ValueOf(made.images[1][i]) + ValueOf(dy[i]);
+        expected = T(sum < 0 ? 0 : sum);
+      }
+      ASSERT_EQ(made.images[k][i].bits, expected.bits) << k << " at " << i;
+    }
+  }
+}
+
+TEST(BatchNormTest, SixteenBitsAreRoundedFloats) {
+  for (const ChannelShape& s : {ChannelShape{3001, 37, 1}, {515, 64, 1}, {3, 5, 3001}}) {
+    for (IsaLevel level : TestLevels()) {
+      CheckBitsOfFloat<Half>(level, s);
+      CheckBitsOfFloat<Bfloat16>(level, s);
+    }
   }
 }
 

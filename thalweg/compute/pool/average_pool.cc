@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
-
 #include "thalweg/compute/isa/leaf.h"
 #include "thalweg/compute/pool/windows.h"
 
@@ -13,7 +11,7 @@ struct MeanOfTaps {
   [[gnu::always_inline]] static void Run(const T* x, const int64_t* taps, int64_t count, int64_t n,
                                          T* y) {
     int64_t c = 0;
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (PoolLanes<T>::kAny) {
       for (; c + 4 * PoolLanes<T>::kCount <= n; c += 4 * PoolLanes<T>::kCount) {
         InLanes(x + c, taps, count, y + c);
       }
@@ -27,19 +25,22 @@ struct MeanOfTaps {
 
   // Sums four vectors of channels.
   [[gnu::always_inline]] static void InLanes(const T* x, const int64_t* taps, int64_t count, T* y) {
-    using Values = typename PoolLanes<T>::Values;
+    using Lanes = PoolLanes<T>;
+    using Values = typename Lanes::Values;
     Values sum[4] = {};
     for (int64_t t = 0; t < count; ++t) {
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
         Values v;
-        std::memcpy(&v, x + taps[t] + i * PoolLanes<T>::kCount, sizeof v);
+        Lanes::Load(x + taps[t] + i * Lanes::kCount, v);
         sum[i] += v;
       }
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) sum[i] /= static_cast<T>(count);
-    std::memcpy(y, &sum, sizeof sum);
+    for (int i = 0; i < 4; ++i) {
+      sum[i] /= static_cast<Value<T>>(count);
+      Lanes::Store(sum[i], y + i * Lanes::kCount);
+    }
   }
 };
 
@@ -67,7 +68,7 @@ struct AddShares {
                                          Value<T>* dx) {
     const auto divisor = static_cast<Value<T>>(count);
     int64_t c = 0;
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (PoolLanes<T>::kAny) {
       for (; c + 4 * PoolLanes<T>::kCount <= n; c += 4 * PoolLanes<T>::kCount) {
         InLanes(dy + c, taps, count, dx + c);
       }
@@ -80,20 +81,23 @@ struct AddShares {
 
   // For four vectors of channels.
   [[gnu::always_inline]] static void InLanes(const T* dy, const int64_t* taps, int64_t count,
-                                             T* dx) {
-    using Values = typename PoolLanes<T>::Values;
-    Values share[4];
-    std::memcpy(&share, dy, sizeof share);
+                                             Value<T>* dx) {
+    using Lanes = PoolLanes<T>;
+    using Sums = PoolLanes<Value<T>>;
+    typename Lanes::Values share[4];
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) share[i] /= static_cast<T>(count);
+    for (int i = 0; i < 4; ++i) {
+      Lanes::Load(dy + i * Lanes::kCount, share[i]);
+      share[i] /= static_cast<Value<T>>(count);
+    }
     for (int64_t t = 0; t < count; ++t) {
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
-        T* const to = dx + taps[t] + i * PoolLanes<T>::kCount;
-        Values sum;
-        std::memcpy(&sum, to, sizeof sum);
+        Value<T>* const to = dx + taps[t] + i * Lanes::kCount;
+        typename Lanes::Values sum;
+        Sums::Load(to, sum);
         sum += share[i];
-        std::memcpy(to, &sum, sizeof sum);
+        Sums::Store(sum, to);
       }
     }
   }

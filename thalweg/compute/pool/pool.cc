@@ -6,33 +6,57 @@ namespace thalweg::compute {
 namespace {
 
 // max(a, b); NaN in `b` loses.
-template <class T>
-[[gnu::always_inline]] inline T Larger(T a, T b) {
-  return static_cast<Value<T>>(b) > static_cast<Value<T>>(a) ? b : a;
+template <class V>
+[[gnu::always_inline]] inline V Larger(V a, V b) {
+  return b > a ? b : a;
 }
 
 // to[i] = max(to[i], from[i]).
 template <class T>
 struct MaximumInto {
-  [[gnu::always_inline]] static void Run(const T* __restrict from, int64_t n, T* __restrict to) {
-    for (int64_t i = 0; i < n; ++i) to[i] = Larger(to[i], from[i]);
+  [[gnu::always_inline]] static void Run(const T* __restrict from, int64_t n,
+                                         Value<T>* __restrict to) {
+    for (int64_t i = 0; i < n; ++i) to[i] = Larger(to[i], ValueOf(from[i]));
   }
 };
 
 // to[i] = the largest of a[i], b[i] and the least finite value.
 template <class T>
 struct MaximumOfTwo {
-  [[gnu::always_inline]] static void Run(const T* a, const T* b, int64_t n, T* __restrict to) {
-    const T least = LeastFinite<T>();
-    for (int64_t i = 0; i < n; ++i) to[i] = Larger(Larger(least, a[i]), b[i]);
+  [[gnu::always_inline]] static void Run(const T* a, const T* b, int64_t n,
+                                         Value<T>* __restrict to) {
+    const Value<T> least = ValueOf(LeastFinite<T>());
+    for (int64_t i = 0; i < n; ++i) {
+      to[i] = Larger(Larger(least, ValueOf(a[i])), ValueOf(b[i]));
+    }
+  }
+};
+
+// y[i] = the largest of the least finite value and `count` others: x[i], x[i + step], ...
+template <class T>
+struct MaximumAlong {
+  [[gnu::always_inline]] static void Run(const Value<T>* x, int64_t step, int64_t count, int64_t n,
+                                         T* __restrict y) {
+    constexpr int64_t kChannels = 64;  // that stay in registers
+    const auto along = [&](int64_t c, int64_t some) __attribute__((always_inline)) {
+      Value<T> best[kChannels];
+      for (int64_t i = 0; i < some; ++i) best[i] = ValueOf(LeastFinite<T>());
+      for (int64_t t = 0; t < count; ++t) {
+        for (int64_t i = 0; i < some; ++i) best[i] = Larger(best[i], x[t * step + c + i]);
+      }
+      for (int64_t i = 0; i < some; ++i) y[c + i] = T(best[i]);
+    };
+    int64_t c = 0;
+    for (; c + kChannels <= n; c += kChannels) along(c, kChannels);
+    if (c < n) along(c, n - c);
   }
 };
 
 // One row of outputs: first the maximum down the rows in view, which are contiguous and long, then
 // along that row.
 template <class T>
-void MaxPoolRow(const IsaTable& isa, const PoolShape& s, int64_t out_row, const T* x, T* buffer,
-                T* y) {
+void MaxPoolRow(const IsaTable& isa, const PoolShape& s, int64_t out_row, const T* x,
+                Value<T>* buffer, T* y) {
   const int64_t in_length = s.columns.input * s.channels, c = s.channels;
   const int64_t image = out_row / (s.planes.output * s.rows.output);
   const int64_t place = out_row % (s.planes.output * s.rows.output);
@@ -54,19 +78,13 @@ void MaxPoolRow(const IsaTable& isa, const PoolShape& s, int64_t out_row, const 
   if (!started && first != nullptr) {
     RunLeaf<MaximumOfTwo<T>>(isa, first, first, in_length, buffer);
   } else if (!started) {
-    std::fill_n(buffer, in_length, LeastFinite<T>());
+    std::fill_n(buffer, in_length, ValueOf(LeastFinite<T>()));
   }
   for (int64_t o = 0; o < s.columns.output; ++o) {
     const PoolSpan span(s.columns, o);
     T* to = y + (out_row * s.columns.output + o) * c;
-    if (span.count() == 0) {
-      std::fill_n(to, c, LeastFinite<T>());
-      continue;
-    }
-    std::copy_n(buffer + span.begin * c, c, to);
-    for (int64_t at = span.begin + span.step; at < span.end; at += span.step) {
-      RunLeaf<MaximumInto<T>>(isa, buffer + at * c, c, to);
-    }
+    RunLeaf<MaximumAlong<T>>(isa, static_cast<const Value<T>*>(buffer + span.begin * c),
+                             span.step * c, span.count(), c, to);
   }
 }
 
@@ -79,7 +97,7 @@ Status MaxPoolAs(Work& work, const PoolShape& s, const void* in, void* out) {
   const int64_t grain = std::max<int64_t>(1, 8 * kPoolGrain / std::max<int64_t>(1, looked));
   if (s.columns.output * s.channels == 0) return OkStatus();
   return ForShards(work, (rows + grain - 1) / grain, [&](int64_t shard) {
-    Scratch<T> buffer(work, in_length);
+    Scratch<Value<T>> buffer(work, in_length);
     if (!buffer) return false;
     for (int64_t r = shard * grain; r < std::min(rows, (shard + 1) * grain); ++r) {
       MaxPoolRow(work.isa(), s, r, static_cast<const T*>(in), buffer.get(), static_cast<T*>(out));

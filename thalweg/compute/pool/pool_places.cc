@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The places of maxima, and gradients, which go to them.
 #include <atomic>
-#include <cstring>
 
 #include "thalweg/compute/isa/leaf.h"
 #include "thalweg/compute/pool/windows.h"
@@ -60,7 +59,7 @@ struct AddToLargest {
   [[gnu::always_inline]] static void Run(const T* x, const T* dy, const int64_t* taps,
                                          int64_t count, int64_t n, T* dx) {
     int64_t c = 0;
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (PoolLanes<T>::kAny) {
       for (; c + 4 * PoolLanes<T>::kCount <= n; c += 4 * PoolLanes<T>::kCount) {
         InLanes<4>(x + c, dy + c, taps, count, dx + c);
       }
@@ -77,21 +76,24 @@ struct AddToLargest {
   template <int kVectors>
   [[gnu::always_inline]] static void InLanes(const T* x, const T* dy, const int64_t* taps,
                                              int64_t count, T* dx) {
-    using Values = typename PoolLanes<T>::Values;
-    using Numbers = typename PoolLanes<T>::Numbers;
-    constexpr int64_t kCount = PoolLanes<T>::kCount;
+    using Lanes = PoolLanes<T>;
+    using Values = typename Lanes::Values;
+    using Numbers = typename Lanes::Numbers;
+    constexpr int64_t kCount = Lanes::kCount;
     Values best[kVectors], grad[kVectors], none{};
     Numbers largest[kVectors], number{};
-    std::memcpy(&best, x + taps[0], sizeof best);
-    std::memcpy(&grad, dy, sizeof grad);
 #pragma GCC unroll 4
-    for (int i = 0; i < kVectors; ++i) largest[i] = number;
+    for (int i = 0; i < kVectors; ++i) {
+      Lanes::Load(x + taps[0] + i * kCount, best[i]);
+      Lanes::Load(dy + i * kCount, grad[i]);
+      largest[i] = number;
+    }
     for (int64_t t = 1; t < count; ++t) {
       number += 1;
 #pragma GCC unroll 4
       for (int i = 0; i < kVectors; ++i) {
         Values v;
-        std::memcpy(&v, x + taps[t] + i * kCount, sizeof v);
+        Lanes::Load(x + taps[t] + i * kCount, v);
         const Numbers larger = v > best[i];
         best[i] = larger ? v : best[i];
         largest[i] = larger ? number : largest[i];
@@ -103,9 +105,9 @@ struct AddToLargest {
       for (int i = 0; i < kVectors; ++i) {
         T* const to = dx + taps[t] + i * kCount;
         Values sum;
-        std::memcpy(&sum, to, sizeof sum);
+        Lanes::Load(to, sum);
         sum += largest[i] == number ? grad[i] : none;
-        std::memcpy(to, &sum, sizeof sum);
+        Lanes::Store(sum, to);
       }
       number += 1;
     }

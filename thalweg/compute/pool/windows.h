@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -39,21 +40,50 @@ T LeastFinite() {
   }
 }
 
-// Vectors of elements, and of integers of their size, which comparisons give. The compiler makes of
-// them what the instruction set has.
+// Vectors of the values of elements, and of integers of their size, which comparisons give. The
+// compiler makes of them what the instruction set has.
 template <class T>
-struct PoolLanes {};
-template <>
-struct PoolLanes<float> {
-  using Values [[gnu::vector_size(32)]] = float;
-  using Numbers [[gnu::vector_size(32)]] = int32_t;
-  static constexpr int64_t kCount = 8;
+struct PoolLanes {
+  static constexpr bool kAny = false;
+};
+template <class T, class Number>
+struct StoredLanes {
+  static constexpr bool kAny = true;
+  static constexpr int64_t kCount = 32 / sizeof(T);
+  using Values [[gnu::vector_size(32)]] = T;
+  using Numbers [[gnu::vector_size(32)]] = Number;
+  [[gnu::always_inline]] static void Load(const T* from, Values& to) {
+    std::memcpy(&to, from, sizeof to);
+  }
+  [[gnu::always_inline]] static void Store(const Values& from, T* to) {
+    std::memcpy(to, &from, sizeof from);
+  }
 };
 template <>
-struct PoolLanes<double> {
-  using Values [[gnu::vector_size(32)]] = double;
-  using Numbers [[gnu::vector_size(32)]] = int64_t;
-  static constexpr int64_t kCount = 4;
+struct PoolLanes<float> : StoredLanes<float, int32_t> {};
+template <>
+struct PoolLanes<double> : StoredLanes<double, int64_t> {};
+// Widened and rounded in registers, with the bits of Bfloat16's own conversions. NaN needs no care:
+// that of widened elements, and the processor's own, has no bits that rounding could carry.
+template <>
+struct PoolLanes<Bfloat16> {
+  static constexpr bool kAny = true;
+  static constexpr int64_t kCount = 8;
+  using Values = PoolLanes<float>::Values;
+  using Numbers = PoolLanes<float>::Numbers;
+  using Bits [[gnu::vector_size(32)]] = uint32_t;
+  using Halves [[gnu::vector_size(16)]] = uint16_t;
+  [[gnu::always_inline]] static void Load(const Bfloat16* from, Values& to) {
+    Halves halves;
+    std::memcpy(&halves, &from->bits, sizeof halves);
+    to = (Values)(__builtin_convertvector(halves, Bits) << 16);
+  }
+  [[gnu::always_inline]] static void Store(const Values& from, Bfloat16* to) {
+    const Bits bits = (Bits)from;
+    const Bits rounded = bits + 0x7fff + ((bits >> 16) & 1);
+    const Halves halves = __builtin_convertvector(rounded >> 16, Halves);
+    std::memcpy(&to->bits, &halves, sizeof halves);
+  }
 };
 
 // The taps of one output position that lie inside the input: input places begin, begin + step, ...

@@ -184,6 +184,7 @@ class Planner {
       }
       case Kind::kCast: {
         const EwType result = StorageTypeOf(instruction.target).compute;
+        if (type == result && to == operands[0]) return;  // widening or rounding does it
         Add(EwStep::Kind::kCast, to, operands[0]).loop.cast = CastOfTiles(type, result);
         return;
       }

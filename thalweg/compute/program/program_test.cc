@@ -189,6 +189,21 @@ TEST(EwProgramTest, SelectsCastsAndComparisons) {
   }
 }
 
+// In place, of what is read again, from an input, to an output.
+TEST(EwProgramTest, CastsBetweenTypesThatAreComputedAlike) {
+  const auto check = [](DType wide, DType narrow, DType other) {
+    for (IsaLevel level : TestLevels()) {
+      ExpectSameAsAlone(
+          level, 3, {RandomValue(wide, {70001}, 1), RandomValue(narrow, {70001}, 2)},
+          {I::Cast(narrow, 0), I::Cast(wide, 1), I::Cast(wide, 2), I::Binary(BinaryOp::kAdd, 4, 0),
+           I::Cast(other, 5), I::Binary(BinaryOp::kMul, 5, 4), I::Cast(narrow, 7)},
+          {2, 3, 6, 8});
+    }
+  };
+  check(DType::kFloat, DType::kBfloat16, DType::kHalf);
+  check(DType::kInt32, DType::kInt8, DType::kUint16);
+}
+
 // Instructions at random over few types and shapes that broadcast together.
 TEST(EwProgramTest, RandomPrograms) {
   const DType kTypes[] = {DType::kFloat, DType::kHalf, DType::kInt32, DType::kInt8,

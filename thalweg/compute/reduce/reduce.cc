@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kChunk = 64 * kReduceBlock;  // elements of a long row that one shard reduces
 constexpr int64_t kGrain = 65536;              // elements of a shard
 constexpr int64_t kMostPartials = 256;         // of a column sum
-constexpr int64_t kPiece = 4 * kReduceBlock;   // elements that a source makes at once
+constexpr int64_t kPiece = kReduceBlock;       // elements that a source makes at once, in cache
 
 template <class T>
 constexpr bool kIsComplex = false;
@@ -403,31 +403,40 @@ Status ReduceGroups(Work& work, const Reduction& r, ReduceOp op, Kernels<T> k, B
   return OkStatus();
 }
 
+// Narrow elements as those that they are computed as.
+class WidenedSource final : public ReduceSource {
+ public:
+  WidenedSource(const StorageType& type, const void* in)
+      : type_(type), in_(static_cast<const char*>(in)) {}
+  const void* Make(Work& work, int64_t begin, int64_t end, void* buffer) const override {
+    type_.widen(*work.isa().half, buffer, in_ + begin * type_.size, end - begin);
+    return buffer;
+  }
+
+ private:
+  const StorageType& type_;
+  const char* in_;
+};
+
 template <class T>
 Status ReduceAs(Work& work, ReduceOp op, DType dtype, const StorageType& type, const Reduction& r,
                 const void* in, void* out) {
   const Kernels<T> k = Find<T>(work.isa(), type.compute, op);
   if (k.row == nullptr) return Unimplemented("reduction of elements of type ", dtype);
   const bool wide = type.widen != nullptr;
-  Scratch<T> in_wide(work, wide ? r.input_elements() : 0),
-      out_wide(work, wide ? r.output_elements() : 0);
-  if (!in_wide || !out_wide) return OutOfScratch();
+  Scratch<T> out_wide(work, wide ? r.output_elements() : 0);
+  if (!out_wide) return OutOfScratch();
   T* result = wide ? out_wide.get() : static_cast<T*>(out);
   if (r.input_elements() == 0) {
     std::fill_n(result, r.output_elements(), Neutral<T>(op, dtype));
     if (op == ReduceOp::kMean) DivideByCount(r.output_elements(), 0, result);
   } else {
-    const T* from = static_cast<const T*>(in);
-    if (wide) {
-      RETURN_IF_ERROR(ForBlocks(work, r.input_elements(), kGrain, [&](int64_t begin, int64_t end) {
-        type.widen(*work.isa().half, in_wide.get() + begin,
-                   static_cast<const char*>(in) + begin * type.size, end - begin);
-      }));
-      from = in_wide.get();
-    }
     const BinaryFn multiply =
         work.isa().ew[type.compute]->binary[static_cast<int>(BinaryOp::kMul)].vv;
-    RETURN_IF_ERROR(ReduceGroups<T>(work, r, op, k, multiply, {.data = from}, result));
+    const WidenedSource widened(type, in);
+    Elements<T> elements{.data = static_cast<const T*>(in)};
+    if (wide) elements = {.source = &widened};
+    RETURN_IF_ERROR(ReduceGroups<T>(work, r, op, k, multiply, elements, result));
   }
   if (wide) type.narrow(*work.isa().half, out, result, r.output_elements());
   return OkStatus();

@@ -148,6 +148,42 @@ TEST(ReduceTest, SameBitsAtEveryLevelAndThreadCount) {
   }
 }
 
+template <class T>
+std::vector<T> Reduced(IsaLevel level, int threads, ReduceOp op, const Case& c,
+                       const std::vector<T>& x) {
+  const Reduction reduction = *Reduction::Make(c.dims, c.axes);
+  std::vector<T> y(static_cast<size_t>(reduction.output_elements()));
+  TestWork work(level, threads);
+  EXPECT_TRUE(Reduce(work, op, kDTypeOf<T>, reduction, x.data(), y.data()).ok());
+  return y;
+}
+
+template <class T>
+void CheckBitsOfFloat(IsaLevel level, ReduceOp op, const Case& c) {
+  int64_t n = 1;
+  for (int64_t d : c.dims) n *= d;
+  auto x = RandomValues<T>(n, -1, 1);
+  for (size_t i = 3; i < x.size(); i += 1001) x[i] = T(i % 4 == 0 ? NAN : INFINITY);
+  const auto y = Reduced(level, 1, op, c, x), again = Reduced(level, 3, op, c, x);
+  const auto wide = Reduced(level, 1, op, c, Widened(x));
+  for (size_t i = 0; i < y.size(); ++i) {
+    ASSERT_EQ(y[i].bits, again[i].bits) << static_cast<int>(op) << " of " << n << " at " << i;
+    ASSERT_EQ(y[i].bits, T(wide[i]).bits) << static_cast<int>(op) << " of " << n << " at " << i;
+  }
+}
+
+TEST(ReduceTest, SixteenBitsAreRoundedFloats) {
+  for (IsaLevel level : TestLevels()) {
+    for (const Case& c : Cases()) {
+      for (ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMax, ReduceOp::kSumSquares}) {
+        if (IsLarge(c) && op != ReduceOp::kSum) continue;
+        CheckBitsOfFloat<Half>(level, op, c);
+        CheckBitsOfFloat<Bfloat16>(level, op, c);
+      }
+    }
+  }
+}
+
 TEST(ReduceTest, LongFloatSumsStayAccurate) {
   const std::vector<float> x(5000000, 0.1f);
   const Axes dims = {5000000, 1}, axes = {0};
