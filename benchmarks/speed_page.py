@@ -85,9 +85,13 @@ def sisters(results):
                f"{sister.judge(r)}: {sister.change(r):.2f} | {r['machine']} | {results_folder.measured(r)} |")
 
 
-def load(*folders):
+def load(folder=""):
+    """What lies in a folder of results/; without one, the rows, with those of other machines below machines/NAME."""
+    paths = glob.glob(os.path.join(HERE, "results", folder, "*.json"))
+    if not folder:
+        paths += glob.glob(os.path.join(HERE, "results", "machines", "*", "*.json"))
     results = []
-    for path in sorted(glob.glob(os.path.join(HERE, "results", *folders, "*.json"))):
+    for path in sorted(paths):
         with open(path) as f:
             results += json.load(f)
     return results
