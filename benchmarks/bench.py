@@ -242,7 +242,7 @@ def parse(arguments):
     p.add_argument("--plot", metavar="FILE", help="SVG or PNG of the ratios, of the roof with --profile")
     p.add_argument("--profile", action="store_true", help="trace our steps: time, work and share of the roof by operation")
     p.add_argument("--sister", type=int, nargs="?", metavar="SEED", const=-1,
-                   help="measure each row's sister as well, whose sizes this seed draws (the day's without it, so that a run that was stopped goes on)")
+                   help="measure each row's sister as well, whose sizes this seed draws (else the day: a run that was stopped goes on)")
     p.add_argument("--pairs", type=int, default=5)
     p.add_argument("--seconds", type=float, default=1, help="of one measurement")
     p.add_argument("--threads", help="such as 1,2; else 2 for rows of several processes, 1 for others, 1 and 2 where all rows are measured")
