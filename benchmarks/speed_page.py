@@ -190,6 +190,11 @@ def page(results, profiled=(), processor_times=(), drawn=()):
         yield from processor(processor_times)
 
 
+def text():
+    """The page of all that lies in results/."""
+    return "\n".join(page(load(), load("profiles"), load("processor"), load("sisters"))) + "\n"
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", default=os.path.join(ROOT, "docs", "speed.md"), help="docs/speed.md without it")
@@ -197,7 +202,7 @@ if __name__ == "__main__":
     parser.add_argument("--fig7", metavar="FILE", help="step time against workers, of the rows fig7_*")
     chosen = parser.parse_args()
     with open(chosen.file, "w") as out:
-        out.write("\n".join(page(load(), load("profiles"), load("processor"), load("sisters"))) + "\n")
+        out.write(text())
     if chosen.picture:
         step_profile.plot(load("profiles"), lambda r: r["roof"], chosen.picture)
     if chosen.fig7:
